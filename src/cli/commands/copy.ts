@@ -33,7 +33,7 @@ export async function copy(cli: Cli, source: string, target: string, { force = f
   return undefined
 }
 
-interface Receipt {
+interface ReceiveOptions {
   /** The path in the run. */
   path: string
   directory: string
@@ -44,7 +44,7 @@ interface Receipt {
  * Unpacks into a new directory beside the target, and renames: no link that an earlier copy left in
  * the target is followed. The archive is checked here too, not by the server alone.
  */
-async function receive(cli: Cli, run: ControlledRun, { path, directory, isForced }: Receipt): Promise<number> {
+async function receive(cli: Cli, run: ControlledRun, { path, directory, isForced }: ReceiveOptions): Promise<number> {
   const { ReceivedArchive } = await import("../files/received-archive.ts")
   await mkdir(directory, { recursive: true })
   const tempDirectory = await mkdtemp(join(directory, ".quayside-"))
@@ -67,7 +67,7 @@ async function receive(cli: Cli, run: ControlledRun, { path, directory, isForced
   }
 }
 
-interface InterruptedReceipt {
+interface InterruptedReceive {
   error: Error
   path: string
   tempDirectory: string
@@ -75,7 +75,7 @@ interface InterruptedReceipt {
 }
 
 /** A file goes on by its own bytes, and a folder by those of its archive. */
-async function resumeReceiving(cli: Cli, run: ControlledRun, { error, path, tempDirectory, archive }: InterruptedReceipt): Promise<number> {
+async function resumeReceiving(cli: Cli, run: ControlledRun, { error, path, tempDirectory, archive }: InterruptedReceive): Promise<number> {
   const { isConnectionLost } = await import("../files/resume.ts")
   if (!isConnectionLost(error)) throw error
   if (!archive.isFile) return (await import("../files/run-folder.ts")).resumeArchive(cli, run, path, archive)
@@ -125,7 +125,7 @@ async function unpack(cli: Cli, connection: Multiplexer, path: string, archive: 
   return archive.bytes
 }
 
-interface Shipment {
+interface SendOptions {
   path: string
   /** In the run. */
   directory: string
@@ -135,7 +135,7 @@ interface Shipment {
   list?: string
 }
 
-async function send(cli: Cli, run: ControlledRun, { path, directory }: Pick<Shipment, "path" | "directory">): Promise<number> {
+async function send(cli: Cli, run: ControlledRun, { path, directory }: Pick<SendOptions, "path" | "directory">): Promise<number> {
   const isFile = (await lstat(path)).isFile()
   try {
     return await withConnection(cli, run.open(), (connection) => pack(cli, connection, { path, directory, isFile }))
@@ -150,7 +150,7 @@ async function send(cli: Cli, run: ControlledRun, { path, directory }: Pick<Ship
   }
 }
 
-async function pack(cli: Cli, connection: Multiplexer, { path, directory, isFile, list }: Shipment): Promise<number> {
+async function pack(cli: Cli, connection: Multiplexer, { path, directory, isFile, list }: SendOptions): Promise<number> {
   const { openCopy } = await import("#channel")
   const stream = openCopy(connection, "in", directory)
   await stream.accepted

@@ -4,8 +4,8 @@ import type { Socket } from "node:net"
 import { Duplex, type Readable, type Writable } from "node:stream"
 import ssh2, { type AuthContext, type Connection, type PublicKeyAuthContext } from "ssh2"
 import type { Multiplexer } from "#channel"
-import { serveLocalForward, serveRemoteForwards } from "./forwarded.ts"
 import { publicKey } from "./keys.ts"
+import { serveLocalForward, serveRemoteForwards } from "./port-forwards.ts"
 import { serveSession } from "./sessions.ts"
 
 export interface SshServerOptions {

@@ -105,7 +105,7 @@ export class ResponseParser {
   }
 
   #head(data: Buffer, at: number): number {
-    const { found, next } = this.#until(headEnd, { data, at, most: maxHeadBytes })
+    const { found, next } = this.#until(headEnd, { data, at, maxBytes: maxHeadBytes })
     if (found === undefined) return next
     const head = parseResponseHead(found, this.#method)
     if (head.status < 200 && head.status !== 101) {
@@ -190,17 +190,17 @@ export class ResponseParser {
   }
 
   #line(data: Buffer, at: number, take: (line: string) => void): number {
-    const { found, next } = this.#until(lineEnd, { data, at, most: maxLineBytes })
+    const { found, next } = this.#until(lineEnd, { data, at, maxBytes: maxLineBytes })
     if (found !== undefined) take(found)
     return next
   }
 
-  #until(end: Buffer, { data, at, most }: { data: Buffer; at: number; most: number }): { found: string | undefined; next: number } {
+  #until(end: Buffer, { data, at, maxBytes }: { data: Buffer; at: number; maxBytes: number }): { found: string | undefined; next: number } {
     const held = this.#heldBytes
     const all = held === 0 ? data.subarray(at) : this.#hold(data.subarray(at))
     // The bytes held before have been searched: only the last of them can begin the end.
     const to = all.indexOf(end, Math.max(0, held - end.length + 1))
-    if ((to < 0 ? all.length : to) > most) throw new BadResponseError(`more than ${most} bytes of head or chunk line`)
+    if ((to < 0 ? all.length : to) > maxBytes) throw new BadResponseError(`more than ${maxBytes} bytes of head or chunk line`)
     if (to < 0) {
       if (held === 0) this.#hold(all)
       return { found: undefined, next: data.length }
