@@ -8,7 +8,7 @@ import type { ConnectionRegistry } from "./sessions/connection-registry.ts"
 import type { ProgramCookies } from "./sessions/program-cookies.ts"
 import type { RunSessions } from "./sessions/run-sessions.ts"
 import type { Tickets } from "./sessions/tickets.ts"
-import type { ConnectionPools } from "./upstream/pools.ts"
+import type { ConnectionPools } from "./upstream/connection-pools.ts"
 
 /** The shared dependencies of one gateway. */
 export interface GatewayContext {

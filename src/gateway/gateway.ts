@@ -15,7 +15,7 @@ import { ConnectionRegistry } from "./sessions/connection-registry.ts"
 import { ProgramCookies } from "./sessions/program-cookies.ts"
 import { RunSessions } from "./sessions/run-sessions.ts"
 import { requireOrigin, type TicketRequest, Tickets } from "./sessions/tickets.ts"
-import { ConnectionPools } from "./upstream/pools.ts"
+import { ConnectionPools } from "./upstream/connection-pools.ts"
 
 export interface GatewayOptions {
   runs: RunDirectory

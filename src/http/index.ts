@@ -6,7 +6,7 @@ export {
   markConnectionInUse,
   tooManyConnections,
 } from "./connections/connection-limiter.ts"
-export { type ConnectionSettings, connectionLimits, maxDescriptors } from "./connections/descriptors.ts"
+export { type ConnectionSettings, connectionLimits, maxDescriptors } from "./connections/connection-limits.ts"
 export { createHttpServer, type Expectation, type HttpServerOptions, type RequestHandler } from "./connections/http-server.ts"
 export { HttpServers, type ListenTarget } from "./connections/http-servers.ts"
 export type { ParseErrorOptions } from "./connections/parse-errors.ts"

@@ -3,8 +3,8 @@ import type { Server, Socket } from "node:net"
 import { Failure } from "#contract"
 import { networkOf, RankedGroups, unmapIPv4 } from "#kit"
 import type { TrustedProxies } from "../requests/trusted-proxies.ts"
+import type { ConnectionLimits } from "./connection-limits.ts"
 import { CostlyReads, type PausableConnection } from "./costly-reads.ts"
-import type { ConnectionLimits } from "./descriptors.ts"
 import { hasPendingRequest } from "./pipelining.ts"
 
 /**
