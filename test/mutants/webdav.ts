@@ -217,6 +217,17 @@ export const webdav = [
     ["one person copies any number of trees at once", at("CopyQueue.acquire", "copies.running < maxCopies"), "copies.running >= 0"],
   ]),
   ...faults(
+    "src/files/tree/remove-tree.ts",
+    ["src/files/tree/remove-tree.test.ts"],
+    [
+      [
+        "one person's removals stand before everybody's uploads",
+        at("unlinkInTurn", "unlinks.run(() => unlink(path))"),
+        "unlinks && unlink(path)",
+      ],
+    ],
+  ),
+  ...faults(
     "src/files/tree/local-file-tree.ts",
     ["src/files/tree/copies-at-once.test.ts"],
     [

@@ -1,9 +1,14 @@
 import { renameSync, rmdirSync } from "node:fs"
 import { unlink } from "node:fs/promises"
-import { Yielder } from "#kit"
+import { Semaphore, Yielder } from "#kit"
 import type { DirectoryHandle, EntryName } from "./directory-handle.ts"
 
+/** Names of one directory that wait to be removed. */
 const parallelUnlinks = 32
+/**
+ * Of all removals together: everybody's uploads wait for the thread pool, which has few threads.
+ */
+const unlinks = new Semaphore(parallelUnlinks)
 /** A directory that a program fills again as often stays. */
 const maxAttempts = 3
 /**
@@ -70,7 +75,7 @@ async function emptyDirectory({ location, newName, pending, yielder }: Removal, 
     let files: Promise<unknown>[] = []
     for (let entry = entries.readSync(); entry; entry = entries.readSync()) {
       if (entry.isDirectory()) moveUp(directory, entry.name, location, newName, pending)
-      else files.push(unlink(directory.pathTo(entry.name)).catch(ignoreGone))
+      else files.push(unlinkInTurn(directory.pathTo(entry.name)).catch(ignoreGone))
       if (files.length >= parallelUnlinks) {
         await Promise.all(files)
         files = []
@@ -83,6 +88,10 @@ async function emptyDirectory({ location, newName, pending, yielder }: Removal, 
   } finally {
     entries.closeSync()
   }
+}
+
+function unlinkInTurn(path: EntryName): Promise<void> {
+  return unlinks.run(() => unlink(path))
 }
 
 /** Another file system mounted inside the tree does not belong to it. */
