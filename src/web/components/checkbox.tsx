@@ -1,4 +1,4 @@
-import type { ReactNode } from "react"
+import { type ReactNode, useId } from "react"
 import "./forms.css"
 
 interface CheckboxProps {
@@ -9,13 +9,27 @@ interface CheckboxProps {
   isDisabled?: boolean
 }
 
+/** A choice of yes or no. */
 export function Checkbox({ label, hint, isChecked, onChecked, isDisabled = false }: CheckboxProps) {
+  const id = useId()
+  const [labelId, hintId] = [`${id}-label`, `${id}-hint`]
   return (
     <label className="checkbox">
-      <input type="checkbox" checked={isChecked} disabled={isDisabled} onChange={(event) => onChecked(event.target.checked)} />
+      <input
+        type="checkbox"
+        checked={isChecked}
+        disabled={isDisabled}
+        onChange={(event) => onChecked(event.target.checked)}
+        aria-labelledby={labelId}
+        {...(hint ? { "aria-describedby": hintId } : {})}
+      />
       <span className="grow">
-        {label}
-        {hint && <span className="field-hint">{hint}</span>}
+        <span id={labelId}>{label}</span>
+        {hint && (
+          <span className="field-hint" id={hintId}>
+            {hint}
+          </span>
+        )}
       </span>
     </label>
   )

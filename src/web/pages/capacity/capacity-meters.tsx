@@ -1,11 +1,9 @@
 import { formatCpus, formatMemory } from "../../api/formats.ts"
-import { Meter } from "../../components/feedback.tsx"
+import { ShareMeter } from "../../components/share-meter.tsx"
 import { adminTexts } from "../../text/administration.ts"
 import { texts } from "../../text/index.ts"
 import type { CapacityAmount } from "./devices.ts"
 import "./capacity.css"
-
-const nearlyFull = 0.92
 
 /** How much of CPUs, memory and GPUs is in use. */
 export function CapacityMeters({ cpus, memory, gpus }: { cpus: CapacityAmount; memory: CapacityAmount; gpus: CapacityAmount }) {
@@ -34,7 +32,7 @@ function AmountMeter({
         <span className="quiet small">{label}</span>
         <span className="small">{adminTexts.capacity.used(format(used), format(total))}</span>
       </div>
-      <Meter value={share} label={label} {...(share > nearlyFull ? { tone: "bad" as const } : {})} />
+      <ShareMeter share={share} label={label} />
     </div>
   )
 }

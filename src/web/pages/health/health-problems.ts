@@ -1,10 +1,9 @@
 import type { Readiness } from "#contract"
+import { isNearlyFull } from "../../components/nearly-full.ts"
 import { adminTexts } from "../../text/administration.ts"
 import { texts } from "../../text/index.ts"
 import type { CapacityAmount } from "../capacity/devices.ts"
 import type { ReadinessPart } from "./readiness.ts"
-
-const nearlyFull = 0.92
 
 export interface HealthProblem {
   tone: "warn" | "bad"
@@ -32,5 +31,5 @@ export function healthProblems({ checks, totals }: Known): HealthProblem[] {
 }
 
 function isFull({ total, used }: CapacityAmount): boolean {
-  return total > 0 && used / total > nearlyFull
+  return total > 0 && isNearlyFull(used / total)
 }

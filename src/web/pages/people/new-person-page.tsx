@@ -6,7 +6,7 @@ import { errorText } from "../../api/error-text.ts"
 import { ButtonLink } from "../../app/button-link.tsx"
 import { LeaveGuard } from "../../app/leave-guard.tsx"
 import { Button } from "../../components/button.tsx"
-import { CheckboxField } from "../../components/checkbox-field.tsx"
+import { Checkbox } from "../../components/checkbox.tsx"
 import { ErrorState, Note } from "../../components/feedback.tsx"
 import { TextField } from "../../components/fields.tsx"
 import { PageHeader } from "../../components/page.tsx"
@@ -61,11 +61,11 @@ function NewPersonForm({ onMade }: { onMade: (made: { user: User; password: stri
       <p className="field-hint">{people.passwordHint}</p>
       <TextField label={people.email} {...field("Email")} type="email" maxLength={320} autoComplete="off" />
       <TextField label={people.comment} {...field("Comment")} autoComplete="off" />
-      <CheckboxField
+      <Checkbox
         label={people.isAdmin}
         hint={people.isAdminHint}
-        value={person.IsAdmin}
-        onValue={(IsAdmin) => setPerson({ ...person, IsAdmin })}
+        isChecked={person.IsAdmin}
+        onChecked={(IsAdmin) => setPerson({ ...person, IsAdmin })}
       />
       <LeaveGuard isChanged={!isDeepEqual(person, empty)} saving={create} />
       {create.error && !(fault?.field && fault.field in empty) && <ErrorState error={create.error} />}

@@ -4,8 +4,9 @@ import type { Group, LimitName, RunningProject, User } from "#contract"
 import { formatCpus, formatMemory } from "../../api/formats.ts"
 import { apiQuery } from "../../api/queries.ts"
 import { projectName } from "../../api/run-names.ts"
-import { Loaded, Meter } from "../../components/feedback.tsx"
+import { Loaded } from "../../components/feedback.tsx"
 import { Section } from "../../components/page.tsx"
+import { ShareMeter } from "../../components/share-meter.tsx"
 import { type Column, Table } from "../../components/table.tsx"
 import { RelativeTime } from "../../components/values.tsx"
 import { adminTexts } from "../../text/administration.ts"
@@ -15,7 +16,6 @@ import { StateBadge } from "../run/state-badge.tsx"
 import { formatLimit, limitInForce, type Usage, usageOf } from "./limits.ts"
 
 const { people } = adminTexts
-const nearlyFull = 0.92
 
 export const groupsQuery = apiQuery("listGroups", { query: { pageSize: 200 } })
 
@@ -71,9 +71,7 @@ function UsageFigures({ usage, user, groups }: { usage: Usage; user: User; group
           <div className="usage-figure" key={name}>
             <span className="quiet small">{people.limitNames[name]}</span>
             <span>{typeof limit === "number" ? texts.run.of(used, formatLimit(name, limit)) : used}</span>
-            {share !== undefined && (
-              <Meter value={share} label={people.limitNames[name]} {...(share > nearlyFull ? { tone: "bad" as const } : {})} />
-            )}
+            {share !== undefined && <ShareMeter share={share} label={people.limitNames[name]} />}
           </div>
         )
       })}

@@ -3,7 +3,7 @@ import { useEffect, useState } from "react"
 import type { RunningProject } from "#contract"
 import { formatCpus, formatMemory } from "../../api/formats.ts"
 import { currentUsageQuery, sampleIntervalMs } from "../../api/queries.ts"
-import { Meter } from "../../components/feedback.tsx"
+import { ShareMeter } from "../../components/share-meter.tsx"
 import { texts } from "../../text/index.ts"
 import "./run.css"
 
@@ -17,7 +17,6 @@ export interface RefreshSlot {
   /** How many cards ask one after the other. */
   cards: number
 }
-const nearlyFull = 0.92
 
 /** The present use of a run against its limits. */
 export function RunUsage({ run, slot: { before, cards } }: { run: RunningProject; slot: RefreshSlot }) {
@@ -57,7 +56,7 @@ function UsageMeter({ label, used, limit, format }: UsageMeterProps) {
     <div className="run-usage-meter">
       <span className="quiet small">{label}</span>
       <span className="small">{limit ? texts.run.of(format(used), format(limit)) : format(used)}</span>
-      {share !== null && <Meter value={share} label={label} {...(share > nearlyFull ? { tone: "bad" as const } : {})} />}
+      {share !== null && <ShareMeter share={share} label={label} />}
     </div>
   )
 }
