@@ -225,6 +225,11 @@ export const webdav = [
         at("unlinkInTurn", "unlinks.run(() => unlink(path))"),
         "unlinks && unlink(path)",
       ],
+      [
+        "a removal that failed removes files of a directory that has its descriptor's number by then",
+        at("emptyDirectory", "await Promise.all(files)\n    entries"),
+        "",
+      ],
     ],
   ),
   ...faults(

@@ -49,7 +49,10 @@ async function removeOne(removal: Removal, name: EntryName): Promise<boolean> {
   const { location, pending } = removal
   const stats = location.lstat(name)
   if (!stats) return true
-  if (!stats.isDirectory()) return unlink(location.pathTo(name)).then(() => true, ignoreGone)
+  if (!stats.isDirectory()) {
+    await untilRemoved([unlinkInTurn(location.pathTo(name))])
+    return true
+  }
   location.chmodDirectory(name, 0o700)
   const position = pending.length
   for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
@@ -71,27 +74,40 @@ async function emptyDirectory({ location, newName, pending, yielder }: Removal, 
   assertSameDevice(directory, location)
   const entries = directory.readEntries()
   const before = pending.length
+  let files: Promise<unknown>[] = []
   try {
-    let files: Promise<unknown>[] = []
     for (let entry = entries.readSync(); entry; entry = entries.readSync()) {
       if (entry.isDirectory()) moveUp(directory, entry.name, location, newName, pending)
-      else files.push(unlinkInTurn(directory.pathTo(entry.name)).catch(ignoreGone))
+      else files.push(unlinkInTurn(directory.pathTo(entry.name)))
       if (files.length >= parallelUnlinks) {
-        await Promise.all(files)
+        await untilRemoved(files)
         files = []
       }
       if (pending.length > Math.max(before, maxPending)) break
       await yielder.pause()
     }
-    await Promise.all(files)
+    await untilRemoved(files)
     return pending.length <= Math.max(before, maxPending)
   } finally {
+    // Their paths have the number of this descriptor, which may be another directory's afterwards.
+    await Promise.all(files)
     entries.closeSync()
   }
 }
 
-function unlinkInTurn(path: EntryName): Promise<void> {
-  return unlinks.run(() => unlink(path))
+/** Resolves with the error, if there is one: it may come before anybody waits. */
+function unlinkInTurn(path: EntryName): Promise<unknown> {
+  return unlinks
+    .run(() => unlink(path))
+    .then(
+      () => undefined,
+      (error) => (isGone(error) ? undefined : error),
+    )
+}
+
+async function untilRemoved(files: readonly Promise<unknown>[]): Promise<void> {
+  const error = (await Promise.all(files)).find((each) => each !== undefined)
+  if (error !== undefined) throw error
 }
 
 /** Another file system mounted inside the tree does not belong to it. */
@@ -127,10 +143,7 @@ function errorOf(work: () => void): string | undefined {
   }
 }
 
-/**
- * Ignores an entry that is gone, or became a directory: the next pass over the directory finds it.
- */
-function ignoreGone(error: NodeJS.ErrnoException): true {
-  if (error.code === "ENOENT" || error.code === "EISDIR") return true
-  throw error
+/** Also true of an entry that became a directory: the next pass over the directory finds it. */
+function isGone({ code }: NodeJS.ErrnoException): boolean {
+  return code === "ENOENT" || code === "EISDIR"
 }
