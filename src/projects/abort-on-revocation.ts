@@ -39,6 +39,29 @@ export function abortOnRevocation(
   return AbortSignal.any([signal, controller.signal])
 }
 
+interface Work<T> {
+  /** The error when the right ended before the work. */
+  onRevoked: (cause: unknown) => Error
+  work: (signal: AbortSignal) => Promise<T>
+}
+
+/** Runs work that may take minutes with a signal of `abortOnRevocation`, and ends its checks. */
+export async function runWhileAllowed<T>(
+  context: RevalidationContext,
+  { caller, signal }: { caller: RightHolder; signal: AbortSignal },
+  { onRevoked, work, ...right }: Right & Work<T>,
+): Promise<T> {
+  const ended = new AbortController()
+  const allowed = abortOnRevocation(context, { caller, signal: AbortSignal.any([signal, ended.signal]) }, right)
+  try {
+    return await work(allowed)
+  } catch (error) {
+    throw allowed.aborted && !signal.aborted ? onRevoked(error) : error
+  } finally {
+    ended.abort()
+  }
+}
+
 /** Resolves with the reason when the right has ended, or the request is aborted. */
 async function untilRevoked(
   { store, identity, clock, logger }: RevalidationContext,

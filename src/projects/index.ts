@@ -1,4 +1,4 @@
-export { abortOnRevocation, type RightHolder } from "./abort-on-revocation.ts"
+export { abortOnRevocation, type RightHolder, runWhileAllowed } from "./abort-on-revocation.ts"
 export { copyProject } from "./code/copy-project.ts"
 export { prepareRunDirectories } from "./code/prepare-directories.ts"
 export { needsRelease, releaseCode } from "./code/release.ts"

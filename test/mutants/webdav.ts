@@ -220,15 +220,11 @@ export const webdav = [
     "src/files/tree/remove-tree.ts",
     ["src/files/tree/remove-tree.test.ts"],
     [
-      [
-        "one person's removals stand before everybody's uploads",
-        at("unlinkInTurn", "unlinks.run(() => unlink(path))"),
-        "unlinks && unlink(path)",
-      ],
+      ["one person's removals stand before everybody's uploads", at("unlinkInTurn", ".run(() => unlink(path))"), " && unlink(path)"],
       [
         "a removal that failed removes files of a directory that has its descriptor's number by then",
         at("emptyDirectory", "await Promise.all(files)\n    entries"),
-        "",
+        "entries",
       ],
     ],
   ),

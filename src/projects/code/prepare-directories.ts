@@ -4,7 +4,7 @@ import { EngineError } from "#engine"
 import type { CopyProgress, FileTree } from "#files"
 import type { PrepareOptions } from "#runs"
 import type { RunRow } from "#store"
-import { abortOnRevocation } from "../abort-on-revocation.ts"
+import { runWhileAllowed } from "../abort-on-revocation.ts"
 import type { ProjectsContext } from "../context.ts"
 import { makeUniqueDirectory } from "../unique-directory.ts"
 import { copyCodeIfMissing, projectDirectories, projectDirectory, releaseDirectory } from "./directories.ts"
@@ -44,19 +44,20 @@ async function copyRelease(
     return project && projectResource(project)
   }
   const paths = { from: releaseDirectory(projectId), to: projectDirectories(userName, projectId).code }
-  const ended = new AbortController()
   const caller = { userId, credential: { id: "" } }
-  const until = { caller, signal: AbortSignal.any([signal, ended.signal]) }
-  const allowed = abortOnRevocation({ store, identity, clock, logger }, until, { action: "project:start", resource })
-  try {
-    await copyCodeIfMissing(tree, paths, { signal: allowed, onProgress, account: userName })
-  } catch (error) {
-    if (!allowed.aborted || signal.aborted) throw error
-    const msg = `${userName} may not start the project ${projectId} any more. The right ended while its code was copied`
-    throw new EngineError("access_withdrawn", msg, { cause: error })
-  } finally {
-    ended.abort()
-  }
+  await runWhileAllowed(
+    { store, identity, clock, logger },
+    { caller, signal },
+    {
+      action: "project:start",
+      resource,
+      onRevoked: (cause) => {
+        const msg = `${userName} may not start the project ${projectId} any more. The right ended while its code was copied`
+        return new EngineError("access_withdrawn", msg, { cause })
+      },
+      work: (allowed) => copyCodeIfMissing(tree, paths, { signal: allowed, onProgress, account: userName }),
+    },
+  )
 }
 
 /**

@@ -1,6 +1,6 @@
 import { authorizeWithGrants, type Caller, notFound, projectResource } from "#access"
 import type { Project } from "#contract"
-import { abortOnRevocation, copyProject, needsRelease, releaseCode } from "#projects"
+import { copyProject, needsRelease, releaseCode, runWhileAllowed } from "#projects"
 import type { ProjectRow } from "#store"
 import type { HandlerResult, Handlers, OperationContext } from "../../context.ts"
 import { checkIfMatch, etagOf } from "../../http/etag.ts"
@@ -86,16 +86,16 @@ async function copyUntilRevoked(context: OperationContext<"copyProject">): Promi
     const project = await services.store.projects.part(projectId)
     return project && projectResource(project)
   }
-  const ended = new AbortController()
-  const until = { caller, signal: AbortSignal.any([context.signal, ended.signal]) }
-  const signal = abortOnRevocation(services, until, { action: "project:copy", resource })
-  try {
-    return await copyProject(services, { caller, actor }, { projectId, objectLimits: server.objectLimits, signal })
-  } catch (error) {
-    throw signal.aborted && !context.signal.aborted ? notFound("project") : error
-  } finally {
-    ended.abort()
-  }
+  return runWhileAllowed(
+    services,
+    { caller, signal: context.signal },
+    {
+      action: "project:copy",
+      resource,
+      onRevoked: () => notFound("project"),
+      work: (signal) => copyProject(services, { caller, actor }, { projectId, objectLimits: server.objectLimits, signal }),
+    },
+  )
 }
 
 export const projectUpdateHandlers = {
