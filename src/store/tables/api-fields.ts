@@ -1,9 +1,12 @@
 import type { RowOf, TableColumns } from "./row-mapper.ts"
-import { stamps } from "./stamps.ts"
+import type { stamps } from "./stamps.ts"
+import type { Table } from "./table.ts"
 
 interface FieldsOfTable<F extends TableColumns> {
   readonly fields: F
 }
+
+interface BodyFieldsOfTable<F extends TableColumns> extends FieldsOfTable<F>, Pick<Table, "bodyFields"> {}
 
 type ApiNameOf<C> = C extends { readonly apiName: infer Name extends string } ? Name : never
 
@@ -22,24 +25,21 @@ type BodyField<F> = {
 export type BodyFieldsOf<F extends TableColumns> = { [K in BodyField<F> as ApiNameOf<F[K]>]: RowOf<F>[K] }
 
 /** The fields of a new row in a complete body. */
-export function fieldsFromBody<F extends TableColumns>(table: FieldsOfTable<F>, body: BodyFieldsOf<F>): Pick<RowOf<F>, BodyField<F>> {
-  return givenFields(table.fields, body) as Pick<RowOf<F>, BodyField<F>>
+export function fieldsFromBody<F extends TableColumns>(table: BodyFieldsOfTable<F>, body: BodyFieldsOf<F>): Pick<RowOf<F>, BodyField<F>> {
+  return givenFields(table, body) as Pick<RowOf<F>, BodyField<F>>
 }
 
 /** The fields of a row that a body changes. */
 export function changesFromBody<F extends TableColumns>(
-  table: FieldsOfTable<F>,
+  table: BodyFieldsOfTable<F>,
   body: Partial<BodyFieldsOf<F>>,
 ): Partial<Pick<RowOf<F>, BodyField<F>>> {
-  return givenFields(table.fields, body) as Partial<Pick<RowOf<F>, BodyField<F>>>
+  return givenFields(table, body) as Partial<Pick<RowOf<F>, BodyField<F>>>
 }
 
-function givenFields(fields: TableColumns, body: Readonly<Record<string, unknown>>): object {
+function givenFields({ bodyFields }: Pick<Table, "bodyFields">, body: Readonly<Record<string, unknown>>): object {
   const given: Record<string, unknown> = {}
-  for (const [field, { apiName, isCopied }] of Object.entries(fields)) {
-    if (apiName === undefined || isCopied || Object.hasOwn(stamps, field)) continue
-    if (body[apiName] !== undefined) given[field] = body[apiName]
-  }
+  for (const [field, apiName] of bodyFields) if (body[apiName] !== undefined) given[field] = body[apiName]
   return given
 }
 

@@ -2,6 +2,7 @@ import type { QueryArgument } from "../values.ts"
 import type { Column } from "./column.ts"
 import type { GrantableType } from "./resource-type.ts"
 import { type RowMapper, type RowOf, rowMapper, type TableColumns } from "./row-mapper.ts"
+import { stamps } from "./stamps.ts"
 
 /**
  * Texts that are made from a row's fields whenever it is written, by the column that holds them.
@@ -34,6 +35,8 @@ export interface Table<Name extends string = string, F extends TableColumns = Ta
   readonly fields: F
   /** All columns of the table in the database. */
   readonly storedColumns: readonly string[]
+  /** Fields that a body may set, each with its API name. */
+  readonly bodyFields: readonly (readonly [field: string, apiName: string])[]
   /** Columns that are arguments of an insert. */
   readonly insertColumns: readonly string[]
   /** Columns that are arguments of an update. */
@@ -64,6 +67,7 @@ export function describeTable<
     fields,
     resourceType: resourceType as R,
     storedColumns: [...named((column) => !column.isJoined), ...derivedNames, ...Object.values(internal ?? {}).map((column) => column.name)],
+    bodyFields: bodyFieldsOf(fields),
     insertColumns: [...named((column) => column.written !== "never"), ...derivedNames],
     updateColumns: [...named((column) => (column.written ?? "always") === "always"), ...derivedNames],
     copiedNames: named((column) => column.isCopied === true),
@@ -78,6 +82,14 @@ export function describeTable<
       return values
     },
   }
+}
+
+function bodyFieldsOf(fields: TableColumns): [string, string][] {
+  const set: [string, string][] = []
+  for (const [field, { apiName, isCopied }] of Object.entries(fields)) {
+    if (apiName !== undefined && !isCopied && !Object.hasOwn(stamps, field)) set.push([field, apiName])
+  }
+  return set
 }
 
 function encode({ codec }: Column, value: unknown): QueryArgument {
