@@ -257,6 +257,8 @@ export interface UserReads {
   get(id: number): Promise<UserRow | undefined>
   /** Also returns deleted people: a name is never reused. */
   byName(userName: string): Promise<UserRow | undefined>
+  /** Those of these people who are administrators, in any order. */
+  adminsAmong(ids: readonly number[]): Promise<number[]>
   list(filter: ResourceFilter<UserRow>, page: RowPageRequest): Promise<RowPage<UserRow>>
   count(): Promise<number>
   /** Images, datasets, projects, tokens and grants of a person; live ones of several people. */

@@ -38,7 +38,8 @@ export async function authorsOf(
     else authors.add(`g${groupId}`)
   }
   candidates.delete(starter.userId)
-  for (const id of candidates) if (!(await isAdmin(reads, id))) authors.add(`u${id}`)
+  for (const id of await reads.users.adminsAmong([...candidates])) candidates.delete(id)
+  for (const id of candidates) authors.add(`u${id}`)
   for (const grantee of await writeGranteesOf(reads, { project, image })) authors.add(grantee)
   authors.delete(`u${starter.userId}`)
   return authors.size === 0 ? own : nameOf(project.id, [...authors].sort())
@@ -58,10 +59,6 @@ function nameOf(projectId: number, authors: readonly string[]): string {
 async function homeOwner({ users }: Pick<Reads, "users">, accessInfo: string): Promise<number | undefined> {
   const [, name] = /^\/users\/([^/]+)/.exec(accessInfo) ?? []
   return name === undefined ? undefined : (await users.byName(name))?.id
-}
-
-async function isAdmin({ users }: Pick<Reads, "users">, id: number): Promise<boolean> {
-  return (await users.get(id))?.isAdmin === true
 }
 
 /** Everybody who ever could write to these datasets, or to another one in the same place. */

@@ -57,6 +57,29 @@ test("a plan searches for the datasets in a directory once, however many of its 
   assert.equal(await searches(), before)
 })
 
+test("a plan takes as many queries however many people once could write to its datasets", async () => {
+  await using stored = await aStoredProject()
+  const { store, owner, project, dataset } = stored
+  const plan = () => planRun(store, { starter: starterOf(owner), project, internetGroups: [] })
+  const before = (await recordQueries(plan)).length
+  const own = (await plan()).plan.authors
+  const admin = await stored.person("admin", null, { isAdmin: true })
+  const grant = {
+    resourceType: "data",
+    resourceId: dataset.id,
+    groupId: 0,
+    access: "write",
+    ownerId: owner.id,
+    createdBy: owner.id,
+  } as const
+  const grantTo = (userId: number) => store.change((tx) => tx.grants.put({ ...grant, userId, expiresAt: null }))
+  await grantTo(admin.id)
+  assert.equal((await plan()).plan.authors, own)
+  for (let i = 0; i < 10; i += 1) await grantTo((await stored.person(`p${i}`, null)).id)
+  assert.notEqual((await plan()).plan.authors, own)
+  assert.equal((await recordQueries(plan)).length, before)
+})
+
 test("a run is planned again without the documentation of its project", async () => {
   await using stored = await aStoredProject()
   const { store, run, dataset } = stored

@@ -27,6 +27,13 @@ export const accountQueries = {
 
   userCount: ({ db }: QueryBuilder, _: object) => db.selectFrom("users").select(sql<number>`count(*)`.as("count")),
 
+  adminsAmong: ({ db, among }: QueryBuilder, args: { ids: readonly number[] }) =>
+    db
+      .selectFrom("users")
+      .select("id")
+      .where(among(sql.ref("id"), args.ids))
+      .where("is_admin", "=", sql.lit(1)),
+
   groupByName: ({ db }: QueryBuilder, args: { name: string }) =>
     db.selectFrom("groups").select(rowColumns("groups")).where("group_name", "=", args.name),
 

@@ -10,6 +10,7 @@ import { type RepositoryContext, StampedRepository } from "./resource.ts"
 
 const q = {
   userByName: query("userByName"),
+  adminsAmong: query("adminsAmong"),
   userCount: query("userCount"),
   ownedCounts: query("ownedCounts"),
   userIds: query("userIds"),
@@ -38,6 +39,10 @@ export class UserRepository extends StampedRepository<UserRow> implements UserRe
   async byName(userName: string): Promise<UserRow | undefined> {
     const values = await this.runner.first(q.userByName, { name: userName })
     return values && usersTable.toRow(values)
+  }
+
+  async adminsAmong(ids: readonly number[]): Promise<number[]> {
+    return (await this.runner.all(q.adminsAmong, { ids })).map(([id]) => id as number)
   }
 
   list(filter: ResourceFilter<UserRow>, page: RowPageRequest): Promise<RowPage<UserRow>> {
