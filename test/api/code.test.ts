@@ -179,6 +179,26 @@ test("a copy of code ends within 5 s after its person lost the right to the proj
   }
 })
 
+test("a release of code ends within 5 s after its project belongs to somebody else", async (t) => {
+  for (const isChange of [false, true]) {
+    const ID = isChange
+      ? (await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: web.ID } })).ID
+      : await released(1)
+    const mocked = t.mock.method(
+      FileTree.prototype,
+      "copyTree",
+      async (_from: string, _to: string, { signal }: { signal: AbortSignal }) => {
+        await server.admin.updateProject({ body: { ID, UserName: "bob" } })
+        await setTimeout(5_000, undefined, { signal }).catch(() => signal.throwIfAborted())
+      },
+    )
+    const answer = await (isChange ? call("PUT", "/project", { body: { ID, IsPublic: true } }) : call("POST", `/project/release?ID=${ID}`))
+    mocked.mock.restore()
+    assert.deepEqual([answer.status, answer.body.code], [404, "not_found"])
+    assert.equal((await bob.client.readProject({ query: { ID } })).IsPublic, !isChange)
+  }
+})
+
 test("everything that Quayside creates in the files root belongs to the runs' user", {
   skip: process.getuid?.() !== 0 && "only root can be another user",
 }, async () => {

@@ -40,8 +40,13 @@ export const rights = [
     [
       [
         "a copy of a project goes on after the right to it ended",
-        at("copyUntilRevoked", "objectLimits: server.objectLimits, signal })"),
+        at("copy", "objectLimits: server.objectLimits, signal })"),
         "objectLimits: server.objectLimits, signal: context.signal })",
+      ],
+      [
+        "a release of code goes on after the right to it ended",
+        at("releaseUntilRevoked", "{ stored, signal })"),
+        "{ stored, signal: context.signal })",
       ],
     ],
   ),

@@ -1,8 +1,8 @@
-import { authorizeWithGrants, type Caller, notFound, projectResource } from "#access"
+import { type Action, authorizeWithGrants, type Caller, notFound, projectResource } from "#access"
 import type { Project } from "#contract"
-import { copyProject, needsRelease, releaseCode, runWhileAllowed } from "#projects"
+import { copyProject, needsRelease, type Requester, releaseCode, runWhileAllowed } from "#projects"
 import type { ProjectRow } from "#store"
-import type { HandlerResult, Handlers, OperationContext } from "../../context.ts"
+import type { HandlerContext, HandlerResult, Handlers, OperationContext } from "../../context.ts"
 import { checkIfMatch, etagOf } from "../../http/etag.ts"
 import { refreshCaller } from "../../refresh-caller.ts"
 import { requireId, respondWithETag, updateResource } from "./owned-resource.ts"
@@ -36,7 +36,7 @@ async function findToRelease(context: OperationContext<"updateProject">): Promis
 async function updateWithRelease(context: OperationContext<"updateProject">, stored: ProjectRow): Promise<Project> {
   const match = context.header("if-match")
   checkIfMatch(match, stored)
-  const released = await releaseCode(context.services, context, { stored, signal: context.signal })
+  const released = await releaseUntilRevoked(context, stored)
   if (released === stored) return updateResource(projectDefinition, context)
   return updateResource(untrusted, context, match === undefined ? undefined : etagOf(released))
 }
@@ -62,7 +62,7 @@ async function releaseProject(context: OperationContext<"releaseProject">): Prom
   const project = await server.projectCopies.run(caller.userId, async () => {
     // It may have waited for minutes.
     const stored = await load(await refreshCaller(context))
-    const released = await releaseCode(services, context, { stored, signal: context.signal })
+    const released = await releaseUntilRevoked(context, stored)
     return services.store.change(async (tx) => {
       await services.events.changed(tx, context.actor, { verb: "updated", resource: { type: "project", id } })
       return (await tx.projects.get(id)) ?? released
@@ -72,30 +72,41 @@ async function releaseProject(context: OperationContext<"releaseProject">): Prom
 }
 
 async function copy(context: OperationContext<"copyProject">): Promise<HandlerResult<"copyProject">> {
-  const row = await context.server.projectCopies.run(context.caller.userId, () => copyUntilRevoked(context))
+  const { services, server, caller } = context
+  const projectId = requireId(context)
+  const row = await server.projectCopies.run(caller.userId, () =>
+    copyUntilRevoked(context, { action: "project:copy", id: projectId }, ({ signal, ...requester }) =>
+      copyProject(services, requester, { projectId, objectLimits: server.objectLimits, signal }),
+    ),
+  )
   return respondWithETag(projectDefinition, context, row)
 }
 
-/** The copy may take minutes, and ends within 5 s after its caller lost the right to it. */
-async function copyUntilRevoked(context: OperationContext<"copyProject">): Promise<ProjectRow> {
-  const { services, server, actor } = context
-  const projectId = requireId(context)
-  // It may have waited for minutes.
+async function releaseUntilRevoked(context: CopyContext, stored: ProjectRow): Promise<ProjectRow> {
+  return copyUntilRevoked(context, { action: "project:release", id: stored.id }, ({ signal, ...requester }) =>
+    releaseCode(context.services, requester, { stored, signal }),
+  )
+}
+
+interface CopyContext extends Pick<HandlerContext, "services" | "actor" | "signal"> {
+  readonly caller: Caller
+}
+
+/** The copy may wait and take minutes, and ends within 5 s after its caller lost the right. */
+async function copyUntilRevoked(
+  context: CopyContext,
+  { action, id }: { action: Action; id: number },
+  work: (requester: Requester & { signal: AbortSignal }) => Promise<ProjectRow>,
+): Promise<ProjectRow> {
+  const { services, actor, signal } = context
   const caller = await refreshCaller(context)
   const resource = async () => {
-    const project = await services.store.projects.part(projectId)
+    const project = await services.store.projects.part(id)
     return project && projectResource(project)
   }
-  return runWhileAllowed(
-    services,
-    { caller, signal: context.signal },
-    {
-      action: "project:copy",
-      resource,
-      onRevoked: () => notFound("project"),
-      work: (signal) => copyProject(services, { caller, actor }, { projectId, objectLimits: server.objectLimits, signal }),
-    },
-  )
+  const onRevoked = () => notFound("project")
+  const run = (allowed: AbortSignal) => work({ caller, actor, signal: allowed })
+  return runWhileAllowed(services, { caller, signal }, { action, resource, onRevoked, work: run })
 }
 
 export const projectUpdateHandlers = {
