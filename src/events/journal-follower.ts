@@ -44,7 +44,9 @@ export function followJournal(options: JournalFollowerOptions): AsyncDisposable 
       position = last
       return options.onGap()
     }
-    for (let rows = await store.events.after(position, pageSize); rows.length > 0; rows = await store.events.after(position, pageSize)) {
+    for (let isLast = false; !isLast; ) {
+      const rows = await store.events.after(position, pageSize)
+      isLast = rows.length < pageSize
       position = rows.at(-1)?.id ?? position
       for (const { resource } of rows) options.onResourceChange(resource as ResourceRef)
     }

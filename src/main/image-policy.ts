@@ -11,7 +11,8 @@ import type { ImageRow, RunRow, Store } from "#store"
  */
 export function createImagePolicy({ store, images, clock }: { store: Store; images: Images; clock: Clock }) {
   return async (run: RunRow): Promise<ImagePolicy> => {
-    const starter = await impersonate(store, await store.users.get(run.userId), clock.now())
+    const reads = store.memoized()
+    const starter = await impersonate(reads, await reads.users.get(run.userId), clock.now())
     const person = starter ?? { userName: run.userName, groupNames: [] }
     const policy = images.policyFor(person, { reference: run.spec.image, byAdmin: run.spec.imageByAdmin ?? false })
     if (starter) return policy
@@ -23,7 +24,8 @@ export function createImagePolicy({ store, images, clock }: { store: Store; imag
 /** Looks up an image's owner, without groups if they can no longer sign in. */
 export function createImageOwnerLookup({ store, clock }: { store: Store; clock: Clock }) {
   return async (image: ImageRow) => {
-    const owner = await impersonate(store, await store.users.get(image.userId), clock.now())
-    return { person: owner ?? { userName: image.userName, groupNames: [] }, byAdmin: await isAdminImage(store, image) }
+    const reads = store.memoized()
+    const owner = await impersonate(reads, await reads.users.get(image.userId), clock.now())
+    return { person: owner ?? { userName: image.userName, groupNames: [] }, byAdmin: await isAdminImage(reads, image) }
   }
 }

@@ -10,7 +10,7 @@ export function fold(text: string): string {
  * The maximum of UTF-16 units in a key: an index of PostgreSQL has at most 2,704 bytes per row.
  * Rows with equal keys are ordered by ID.
  */
-const keyLength = 300
+export const keyLength = 300
 
 /** The beginning of a text, for an index. It never ends within a pair of surrogates. */
 export function indexKey(text: string): string {

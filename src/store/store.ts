@@ -86,6 +86,11 @@ export interface Reads {
   readonly grants: GrantReads
   readonly events: JournalReads
   readonly audits: AuditReads
+  /**
+   * The same reads, each of which asks the database once: for a decision that is made from the same
+   * rows again and again, at one moment.
+   */
+  memoized(): Reads
 }
 
 export interface Change extends Reads {
@@ -189,6 +194,11 @@ export interface DataReads {
   overlapping(accessInfo: string): Promise<DatasetDirectory[]>
   /** Live datasets, without `doc`, whose directory is this one or contains it. */
   containing(path: string): Promise<DataRow[]>
+  /**
+   * For each path the name of the person who owns the innermost live dataset that contains it or
+   * begins there, the oldest of several; no entry if there is none. One query is about many paths.
+   */
+  ownersOf(paths: readonly string[]): Promise<Map<string, string>>
   /** Whether a live dataset visible to the viewer lies strictly below this path. */
   visibleBelow(path: string, viewer: Viewer): Promise<boolean>
   /** Former owners, and all people and groups that ever had a `write` grant. */

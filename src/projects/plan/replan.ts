@@ -15,7 +15,8 @@ interface ReplanContext {
  * it started now, unless the run is a repeat. Later only the rights of the existing plan are
  * checked. A right that was lost ends the run; the reason names only what its starter may know.
  */
-export async function replanRun({ clock, internetGroups }: ReplanContext, reads: Reads, run: RunRow): Promise<ReplanResult> {
+export async function replanRun({ clock, internetGroups }: ReplanContext, source: Reads, run: RunRow): Promise<ReplanResult> {
+  const reads = source.memoized()
   const { spec, userName, projectId } = run
   const starter = await impersonate(reads, await reads.users.get(run.userId), clock.now())
   if (!starter) return accessWithdrawn(`${userName} was disabled or deleted`)

@@ -89,3 +89,18 @@ test("a run is planned again without the documentation of its project", async ()
     assert.ok("plan" in replanned && replanned.plan.mounts.some(({ source }) => source === dataset.accessInfo))
   })
 })
+
+test("a run that is planned again asks the database each question once", async () => {
+  await using stored = await aStoredProject()
+  const { store, run } = stored
+  const row = (await store.runs.get(run.id)) as RunRow
+  const queries = await recordQueries(async () => {
+    assert.ok("plan" in (await replanRun({ clock: systemClock, internetGroups: [] }, store, row)))
+  })
+  // The grants on project and image are read by one statement each.
+  const others = queries.filter((sql) => !sql.includes('from "grants"'))
+  assert.deepEqual(
+    others.filter((sql, n) => others.indexOf(sql) !== n),
+    [],
+  )
+})

@@ -93,7 +93,7 @@ export class StorageEnforcer {
     const isFilling = this.#trackFilling(space)
     const writers = this.#writers()
     for (const id of this.#warned.keys()) if (!this.#ctx.runCache.row(id)) this.#warned.delete(id)
-    const owners = await this.#ownersOf(writers)
+    const owners = await this.#quotas.ownersOf([...new Set(writers.flatMap(({ sources }) => sources))])
     await this.#applyChanges(owners)
     const names = new Set(this.#quotas.drainUncounted())
     for (const name of owners) if (this.#isDue(name, isFilling)) names.add(name)
@@ -129,12 +129,6 @@ export class StorageEnforcer {
     const rows = this.#ctx.runCache.rows().filter(({ state }) => state !== "queued" && state !== "stopping")
     const writers = rows.map((run) => ({ run, sources: run.spec.mounts.filter(({ readOnly }) => !readOnly).map(({ source }) => source) }))
     return writers.filter(({ sources }) => sources.length > 0)
-  }
-
-  async #ownersOf(writers: readonly Writer[]): Promise<Set<string>> {
-    const sources = new Set(writers.flatMap((writer) => writer.sources))
-    const owners = await Promise.all([...sources].map((source) => this.#quotas.ownerOf(source)))
-    return new Set(owners.filter((owner) => owner !== undefined))
   }
 
   #isDue(name: string, isFilling: boolean): boolean {

@@ -1,5 +1,5 @@
 import type { EffectiveLimits } from "#contract"
-import { type DataRow, type RowPage, type RowPageRequest, type Store, type UserRow, unrestrictedViewer } from "#store"
+import { type RowPage, type RowPageRequest, type Store, type UserRow, unrestrictedViewer } from "#store"
 import { loadLimits } from "../limits/effective-limits.ts"
 import { divideAreas } from "./storage-areas.ts"
 import type { StorageAccount, StorageCount, StorageQuota } from "./storage-meter.ts"
@@ -58,9 +58,10 @@ export class StorageQuotas {
     return { account: await this.#accountOf(user), maxBytes, groups, counted }
   }
 
-  /** The person whose quota counts this path below the files root; undefined: nobody. */
-  async ownerOf(path: string): Promise<string | undefined> {
-    return innermost(await this.#store.data.containing(path))?.userName ?? /^\/users\/([^/]+)/.exec(path)?.[1]
+  /** The people whose quotas count these paths below the files root. */
+  async ownersOf(paths: readonly string[]): Promise<Set<string>> {
+    const owners = await this.#store.data.ownersOf(paths)
+    return new Set(paths.flatMap((path) => owners.get(path) ?? /^\/users\/([^/]+)/.exec(path)?.[1] ?? []))
   }
 
   countOf(userName: string): (StorageCount & { at: number }) | undefined {
@@ -150,10 +151,6 @@ export class StorageQuotas {
       subAreas,
     }
   }
-}
-
-function innermost(datasets: readonly DataRow[]): DataRow | undefined {
-  return [...datasets].sort((a, b) => b.accessInfo.length - a.accessInfo.length)[0]
 }
 
 async function all<Row>(list: (page: RowPageRequest) => Promise<RowPage<Row>>): Promise<Row[]> {

@@ -1,5 +1,5 @@
 import { sql } from "kysely"
-import { datasetDirectoryMapper } from "../tables/datasets.ts"
+import { datasetDirectoryMapper, directoryOwnerMapper } from "../tables/datasets.ts"
 import { selectGrantedIds } from "./grants.ts"
 import type { QueryBuilder } from "./query-builder.ts"
 import { insertedValues } from "./rows.ts"
@@ -79,6 +79,15 @@ export const datasetQueries = {
       .where(among(column("datasets", "access_key"), args.above))
       .where(sql<boolean>`substr(cast(${args.path} as text), 1, length(access_info)) = access_info`)
       .orderBy("id"),
+
+  /** The directories of live datasets with these keys, the oldest last. */
+  directoryOwners: ({ db, among }: QueryBuilder, args: { keys: readonly string[] }) =>
+    db
+      .selectFrom("datasets")
+      .select(pickColumns("datasets", directoryOwnerMapper))
+      .where("deleted_at", "is", null)
+      .where(among(column("datasets", "access_key"), args.keys))
+      .orderBy("id", "desc"),
 
   /**
    * A viewer's visible paths between two keys that begin with a prefix of so many characters.

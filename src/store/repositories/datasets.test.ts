@@ -13,3 +13,12 @@ test("a question about a path of hundreds of names sends little more than the pa
   const sent = all.mock.calls.flatMap(({ arguments: args }) => args as unknown[]).reduce<number>((sum, arg) => sum + String(arg).length, 0)
   assert.ok(sent < 4 * path.length, `${sent} characters for a path of ${path.length}`)
 })
+
+test("a thousand directories take few questions about their owners", async (t) => {
+  await using fixture = await createIdentityFixture()
+  const { store } = fixture
+  const paths = Array.from({ length: 1_000 }, (_, n) => `/users/ann/projects/${n}/code`)
+  const all = t.mock.method(StatementSync.prototype, "all")
+  assert.deepEqual(await store.data.ownersOf(paths), new Map())
+  assert.ok(all.mock.callCount() <= 2, `${all.mock.callCount()} questions`)
+})

@@ -1,8 +1,8 @@
-import { indexKey } from "../fold.ts"
+import { indexKey, keyLength } from "../fold.ts"
 import { query } from "../queries/query.ts"
 import type { DataRow, DatasetDirectory, DatasetMove, DatasetWriter, Viewer } from "../rows.ts"
 import type { DataReads, DataWrites, NewRow } from "../store.ts"
-import { datasetDirectoryMapper, datasetMovesTable, datasetsTable, datasetWritersTable } from "../tables/datasets.ts"
+import { datasetDirectoryMapper, datasetMovesTable, datasetsTable, datasetWritersTable, directoryOwnerMapper } from "../tables/datasets.ts"
 import { type RepositoryContext, ResourceRepository } from "./resource.ts"
 
 const plannedMoves = query("plannedMoves")
@@ -11,9 +11,13 @@ const endMove = query("endMove")
 const writers = query("datasetWriters")
 const writersAround = query("writersAround")
 const recordWriter = query("recordDatasetWriter")
+const directoryOwners = query("directoryOwners")
 const around = query("datasetsAround")
 const at = query("datasetsAt")
 const visible = { all: query("visibleBetween", "all"), some: query("visibleBetween", "some") }
+
+/** How many paths one query is about. */
+const pathsPerQuery = 500
 
 export class DatasetRepository extends ResourceRepository<DataRow> implements DataReads, DataWrites {
   constructor(context: RepositoryContext) {
@@ -30,6 +34,24 @@ export class DatasetRepository extends ResourceRepository<DataRow> implements Da
   async containing(path: string): Promise<DataRow[]> {
     const found = (await this.runner.all(at, { above: keysAbove(path), path })).map(datasetsTable.toRow)
     return found.filter(({ accessInfo }) => accessInfo === path || isBelow(path, accessInfo))
+  }
+
+  async ownersOf(paths: readonly string[]): Promise<Map<string, string>> {
+    const owners = new Map<string, string>()
+    const found = (path: string, owner: string | undefined) => void (owner !== undefined && owners.set(path, owner))
+    const short = paths.filter(({ length }) => length < keyLength)
+    for (let from = 0; from < short.length; from += pathsPerQuery) {
+      const asked = short.slice(from, from + pathsPerQuery)
+      const rows = await this.runner.all(directoryOwners, { keys: [...new Set(asked.flatMap(keysAbove))] })
+      const directories = new Map(rows.map(directoryOwnerMapper.toRow).map(({ accessInfo, userName }) => [accessInfo, userName]))
+      for (const path of asked) found(path, ownerOfInnermost(directories, path))
+    }
+    // Any number of datasets may have the key of a long path.
+    for (const path of paths.filter(({ length }) => length >= keyLength)) {
+      const directories = new Map((await this.containing(path)).reverse().map(({ accessInfo, userName }) => [accessInfo, userName]))
+      found(path, ownerOfInnermost(directories, path))
+    }
+    return owners
   }
 
   async visibleBelow(path: string, viewer: Viewer): Promise<boolean> {
@@ -80,6 +102,14 @@ export class DatasetRepository extends ResourceRepository<DataRow> implements Da
   async endMove(dataId: number): Promise<void> {
     await this.runner.run(endMove, { data_id: dataId })
   }
+}
+
+function ownerOfInnermost(directories: ReadonlyMap<string, string>, path: string): string | undefined {
+  for (let at = path; at !== ""; at = at.slice(0, at.lastIndexOf("/"))) {
+    const owner = directories.get(at)
+    if (owner !== undefined) return owner
+  }
+  return directories.get("/")
 }
 
 /** The prefix of every path strictly below this one. */

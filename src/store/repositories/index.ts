@@ -10,6 +10,7 @@ import { DatasetRepository } from "./datasets.ts"
 import { GrantRepository } from "./grants.ts"
 import { AuditRepository, JournalRepository } from "./journal-and-audit.ts"
 import { LeaseRepository } from "./leases.ts"
+import { MemoizedRunner } from "./memoized-runner.ts"
 import { ProjectRepository } from "./projects.ts"
 import { PulledImageRepository } from "./pulled-images.ts"
 import { type RepositoryContext, ResourceRepository } from "./resource.ts"
@@ -40,6 +41,10 @@ export class Repositories implements Reads {
 
   constructor(runner: QueryRunner, clock: Clock) {
     this.context = { runner, clock }
+  }
+
+  memoized(): Reads {
+    return new Repositories(new MemoizedRunner(this.context.runner), this.context.clock)
   }
 
   get users(): UserRepository {

@@ -33,6 +33,9 @@ export const datasetDirectoryMapper = pickFields(datasetsTable, ["id", "userId",
 
 export type DatasetDirectory = ReturnType<(typeof datasetDirectoryMapper)["toRow"]>
 
+/** A dataset's directory and the name of its owner. */
+export const directoryOwnerMapper = pickFields(datasetsTable, ["userName", "accessInfo"])
+
 export const datasetWritersTable = describeTable({
   name: "dataset_writers",
   fields: {

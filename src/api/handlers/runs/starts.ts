@@ -62,7 +62,7 @@ function planInTurn(
 ): Promise<AuthorizedPlan> {
   const plan = async () => {
     await sharedScheduler.waitForNextSlot(caller.userId)
-    return planRun(services.store, request)
+    return planRun(services.store.memoized(), request)
   }
   return caller.isAdmin ? plan() : server.changes.run(caller.userId, plan)
 }

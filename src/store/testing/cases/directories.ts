@@ -84,6 +84,35 @@ export const directoryCases: Record<string, Case> = {
     const each = await Promise.all(short.map((path) => writersOf(store, [path])))
     assert.deepEqual(await writersOf(store, short), new Set(each.flatMap((found) => [...found])))
   },
+
+  "the owners of many directories are those of the innermost datasets": async ({ open }) => {
+    await using store = await open()
+    const people = [await addUser(store, "ann"), await addUser(store, "bob"), await addUser(store, "eve")]
+    const random = seededRandom(12)
+    const names = ["a", "a0", "a-b", "é", "🎈", "x".repeat(140), `${"x".repeat(140)}y`]
+    const somePath = () => `/users/${Array.from({ length: 1 + random.below(4) }, () => random.pick(names)).join("/")}`
+    const rows = await Promise.all(
+      Array.from({ length: 80 }, () => addData(store, random.pick(people).id, { accessInfo: random.below(40) === 0 ? "/" : somePath() })),
+    )
+    const removed = rows.filter(({ id }) => id % 5 === 0)
+    await Promise.all(removed.map(({ id }) => store.change((tx) => tx.data.setDeleted(id, true))))
+    const assertOwners = async () => {
+      const paths = [...new Set(["/", "/users", "/users/nobody", ...Array.from({ length: 700 }, somePath)])]
+      const expected = new Map<string, string>()
+      for (const path of paths) {
+        const [innermost] = (await store.data.containing(path)).sort((a, b) => b.accessInfo.length - a.accessInfo.length)
+        if (innermost) expected.set(path, innermost.userName)
+      }
+      assert.ok(paths.some((path) => path.length > 300 && expected.has(path)))
+      assert.deepEqual(new Map([...(await store.data.ownersOf(paths))].sort()), new Map([...expected].sort()))
+    }
+    await assertOwners()
+    await Promise.all(
+      rows.filter(({ accessInfo }) => accessInfo === "/").map(({ id }) => store.change((tx) => tx.data.setDeleted(id, true))),
+    )
+    await assertOwners()
+    assert.deepEqual(await store.data.ownersOf([]), new Map())
+  },
 }
 
 async function writersOf(store: Store, paths: readonly string[]): Promise<Set<number>> {
