@@ -14,7 +14,7 @@ const { scans, waitingScans } = bounds.texts
  * occur almost everywhere in every row. U+2057 becomes four characters when folded.
  */
 
-const count = 200
+const count = 500
 const character = "\u2057"
 const q = Array.from({ length: 14 }, (_, i) => `${character.repeat(i + 1)}b`).join(" ")
 const search = `/images?q=${encodeURIComponent(q)}`
