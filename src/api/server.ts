@@ -72,7 +72,7 @@ export function createApi(services: Services): ApiServer {
       checkRequestHead(request, { hosts, host: requestContext.host })
       if (!target) throw routes.refusal(request.method ?? "", requestContext.path)
       if ("operation" in target) await runOperation(services, target.operation, requestContext, server)
-      else await runPage(services, target.page, requestContext)
+      else await runPage(services, target.page, requestContext, server)
     } catch (error) {
       await sendRefusal(services, requestContext, { error, target, started })
     }
@@ -123,7 +123,7 @@ async function sendRefusal(
   }
 }
 
-async function runPage(services: Services, page: PageHandler, requestContext: RequestContext): Promise<void> {
+async function runPage(services: Services, page: PageHandler, requestContext: RequestContext, { reads }: ServerState): Promise<void> {
   const { request, response, requestId, address, queryText, userName } = requestContext
   const secure = services.settings.secureCookies
   const answer = await page(services, {
@@ -135,6 +135,7 @@ async function runPage(services: Services, page: PageHandler, requestContext: Re
     path: stripAdminPrefix(requestContext.path),
     queryText,
     acceptEncoding: String(request.headers["accept-encoding"] ?? ""),
+    reads,
   })
   if (answer.failure && !prefersHtml(request)) sendFailure(response, answer.failure, requestId)
   else sendPage(requestContext, answer)

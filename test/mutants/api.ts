@@ -159,14 +159,14 @@ export const api = [
     [["one person's reads are answered before everybody's", "server.reads.run(present.userId, operation, answer)", "answer()"]],
   ),
   ...faults(
+    "src/api/pages/page.ts",
+    ["test/attacks/reads.test.ts"],
+    [["one person's pages are made before everybody's requests", 'request.reads.run(caller.userId, "page", make)', "make()"]],
+  ),
+  ...faults(
     "src/api/handlers/runs/starts.ts",
     ["test/attacks/reads.test.ts"],
     [["one person's starts are planned before everybody's requests", "await sharedScheduler.waitForNextSlot(caller.userId)", ""]],
-  ),
-  ...faults(
-    "src/api/http/fair-reads.ts",
-    ["test/attacks/reads.test.ts"],
-    [["one person's previews are answered before everybody's", ' || operation === "previewRun"', ""]],
   ),
   ...faults(
     "src/api/http/turn-shares.ts",

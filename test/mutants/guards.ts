@@ -347,9 +347,15 @@ export const guards = [
     [["a page without a rule for its visitors", at("pageHandlers", "openIdPages"), 'openIdPages,\n  "/ui/else": appPage']],
   ),
   ...faults(
-    "src/api/pages/web-ui.ts",
+    "src/api/pages/page.ts",
     ["test/access/pages.test.ts"],
-    [["the web UI is shown to everybody", at("signedInPage", "return toSignIn(request)"), "return appPage(services, request)"]],
+    [
+      [
+        "the web UI is shown to everybody",
+        at("forSignedIn", "return toSignIn(request)"),
+        "return page(services, request, { userId: 0, groupIds: [], groupNames: [], scopes: [], credential: {} } as never)",
+      ],
+    ],
   ),
   ...faults(
     "src/files/requests/dav-request.ts",

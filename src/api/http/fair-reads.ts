@@ -1,9 +1,9 @@
-import type { Endpoint, OperationId } from "#contract"
+import type { OperationId } from "#contract"
 import type { PersonLimiter } from "#http"
 import { TurnShares } from "./turn-shares.ts"
 
 /** They also wait for the engine, with limits of their own, and must not hold up other reads. */
-const askEngine: ReadonlySet<OperationId> = new Set(["checkImage", "readCapacity", "runStats", "previewRun"])
+const askEngine: ReadonlySet<string> = new Set<OperationId>(["checkImage", "readCapacity", "runStats"])
 
 /**
  * Answers one person's reads a few at a time, and in a part of each turn of the event loop. The
@@ -17,13 +17,9 @@ export class FairReads {
     this.#limiter = limiter
   }
 
-  /** Whether an operation changes nothing. */
-  includes(operation: OperationId, { method }: Pick<Endpoint, "method">): boolean {
-    return method === "GET" || operation === "previewRun"
-  }
-
-  run<T>(userId: number, operation: OperationId, answer: () => T | Promise<T>): Promise<T> {
+  /** `name` is that of an operation or of a page. */
+  run<T>(userId: number, name: string, answer: () => T | Promise<T>): Promise<T> {
     const work = () => this.#shares.run(userId, answer)
-    return askEngine.has(operation) ? work() : this.#limiter.run(userId, work)
+    return askEngine.has(name) ? work() : this.#limiter.run(userId, work)
   }
 }

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises"
 import { AuthenticationFailure, type Caller } from "#access"
 import { Failure, type FailureCode, failureStatus, parseQuery } from "#contract"
 import type { Actor } from "#events"
-import type { Services } from "../context.ts"
+import type { ServerState, Services } from "../context.ts"
 import { escapeHtml } from "./html.ts"
 
 /** A browser's request for a page. */
@@ -19,6 +19,8 @@ export interface PageRequest {
   /** The query, not parsed. */
   queryText: string
   acceptEncoding: string
+  /** Makes the pages of people who are signed in. */
+  reads: ServerState["reads"]
 }
 
 export interface PageResponse {
@@ -87,7 +89,22 @@ function sourceFile(contentType: string, ...names: string[]): PageHandler {
 export const stylePage = sourceFile("text/css; charset=utf-8", "style/tokens.css", "style/server-pages.css")
 export const iconPage = sourceFile("image/svg+xml", "icon.svg")
 
-export async function sessionCaller({ identity }: Services, { session, actor }: PageRequest): Promise<Caller | undefined> {
+/** A page for people who are signed in. Others sign in first and then get the same address. */
+export function forSignedIn(page: (services: Services, request: PageRequest, caller: Caller) => Promise<PageResponse>): PageHandler {
+  return async (services, request) => {
+    const caller = await sessionCaller(services, request)
+    if (!caller) return toSignIn(request)
+    const make = () => page(services, request, caller)
+    return caller.isAdmin ? make() : request.reads.run(caller.userId, "page", make)
+  }
+}
+
+function toSignIn({ path, queryText }: PageRequest): PageResponse {
+  const query = queryText === "" ? "" : `?${queryText}`
+  return redirect(path === "/ui/" ? "/ui/sign-in" : `/ui/sign-in?next=${encodeURIComponent(path + query)}`)
+}
+
+async function sessionCaller({ identity }: Services, { session, actor }: PageRequest): Promise<Caller | undefined> {
   if (session === undefined) return undefined
   const caller =
     identity.authenticateCached(undefined, session, actor.address) ?? (await identity.authenticate(undefined, session, actor.address))

@@ -2,7 +2,7 @@ import { type Caller, isAllowed, runResource } from "#access"
 import type { RunRow } from "#store"
 import type { Services } from "../context.ts"
 import { openIdPages } from "./openid.ts"
-import { iconPage, messagePage, type PageHandler, type PageResponse, redirect, sessionCaller, stylePage, withParameters } from "./page.ts"
+import { forSignedIn, iconPage, messagePage, type PageHandler, type PageResponse, redirect, stylePage, withParameters } from "./page.ts"
 import { appPage, assetPage, signedInPage } from "./web-ui.ts"
 
 const noSuchRun = messagePage(404, { title: "No such run", text: "There is no such run, or you may not open it." })
@@ -36,10 +36,8 @@ const noPortPages = {
  * Redirects a signed-in browser to a run's own origin. With a nonce of that origin, the redirect
  * carries a one-time ticket; without one, it leads to the page that makes the nonce.
  */
-const openRun: PageHandler = async (services, request) => {
+const openRun = forSignedIn(async (services, request, caller) => {
   const { gateway, runs } = services
-  const caller = await sessionCaller(services, request)
-  if (!caller) return redirect(`/ui/sign-in?next=${encodeURIComponent(`/open?${request.query}`)}`)
   const id = Number(request.query.get("ID") ?? Number.NaN)
   const run = await services.store.runs.get(Number.isSafeInteger(id) ? id : 0)
   const allowed = await canOpen(services, caller, run)
@@ -54,7 +52,7 @@ const openRun: PageHandler = async (services, request) => {
   if (nonce === null) return redirect(gateway.openUrl(target, path))
   const visitor = { userId: caller.userId, credentialId: caller.credential.id }
   return redirect(gateway.tickets.issue({ visitor, target, nonce, path }))
-}
+})
 
 /**
  * Reads project and grants even if there is no run, so that a hidden run takes the same queries,

@@ -5,13 +5,12 @@ import { toWhoami } from "../responses/whoami.ts"
 import { escapeHtml } from "./html.ts"
 import {
   contentSecurityPolicy,
+  forSignedIn,
   messagePage,
   type PageHandler,
   type PageRequest,
   type PageResponse,
-  redirect,
   securityHeaders,
-  sessionCaller,
 } from "./page.ts"
 
 /** The build of src/web: one page, and its assets with hashes in their names. */
@@ -65,19 +64,11 @@ function installationOf({ settings, openId }: Services) {
   return { version, memoryUnit, baseUrl, filesUrl, openId: openId ? { name: openId.name, href: `${baseUrl}/oidc/login` } : null }
 }
 
-/** The web UI for a person who is signed in. Others sign in first and then get the same address. */
-export const signedInPage: PageHandler = async (services, request) => {
-  const caller = await sessionCaller(services, request)
-  if (!caller) return toSignIn(request)
+export const signedInPage = forSignedIn(async (services, _request, caller) => {
   // The number comes first: the page receives every later event, and so misses no change.
   const { last } = await services.store.events.bounds()
   return makePage(services, { person: await toWhoami(services, caller), lastEvent: String(last) })
-}
-
-function toSignIn({ path, queryText }: PageRequest): PageResponse {
-  const query = queryText === "" ? "" : `?${queryText}`
-  return redirect(path === "/ui/" ? "/ui/sign-in" : `/ui/sign-in?next=${encodeURIComponent(path + query)}`)
-}
+})
 
 const assetTypes: Readonly<Record<string, string>> = { js: "text/javascript; charset=utf-8", css: "text/css; charset=utf-8" }
 const encodings = [

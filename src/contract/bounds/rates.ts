@@ -35,7 +35,7 @@ export const rateBounds = {
     beyond: refused,
   },
   reads: {
-    what: "Requests that read, answered at a time; those that wait for the engine are bounded on their own",
+    what: "Requests that read and pages, answered at a time; those that wait for the engine are bounded on their own",
     value: 32,
     unit: "count",
     per: "person",
