@@ -62,10 +62,10 @@ export const kubernetes = [
     "src/engine/kubernetes/mounts/mount-locks.ts",
     ["src/engine/kubernetes/mounts/mount-locks.integration.test.ts"],
     [
-      ["a start gives back a directory that another one locked", at("MountLocks.unlock", " && !this.#holds.has(path)"), ""],
+      ["a start gives back a directory that another one locked", at("MountLocks.#unlockAll", " && !this.#held.leadsToSome(key)"), ""],
       [
         "a directory is given back while a pod that came meanwhile waits for it",
-        at("MountLocks.unlock", "if (asOf !== this.#ended) [kept, asOf] = [pathsTo(needed()), this.#ended]"),
+        at("MountLocks.#unlockAll", "if (asOf !== this.#ended) [kept, asOf] = [new PathSet(needed().map(keyOf)), this.#ended]"),
         "",
       ],
       [
@@ -75,8 +75,18 @@ export const kubernetes = [
       ],
       [
         "one start locks its paths before everybody's",
-        at("MountLocks.lock", "await this.#lockBelow(root, branchesOf(mounts.map((mount) => ({ path: mount.source, mount }))))"),
-        `await this.#alone("", () => this.#lockBelow(root, branchesOf(mounts.map((mount) => ({ path: mount.source, mount })))))`,
+        at("MountLocks.lock", "this.#lockAll(wanted)"),
+        'this.#alone("", () => this.#lockAll(wanted))',
+      ],
+      [
+        "all starts of one person lock their paths at once",
+        at("MountLocks.lock", "this.#limiter.run(user, () => this.#lockAll(wanted))"),
+        "this.#lockAll(wanted)",
+      ],
+      [
+        "each directory that leads to a mount takes memory until its start ends",
+        at("MountLocks.lock", "this.#held.add(key)"),
+        'for (const [n] of key.split("\\0").entries()) this.#held.add(key.split("\\0").slice(0, n).join("\\0"))',
       ],
     ],
   ),

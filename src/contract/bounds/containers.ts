@@ -107,6 +107,13 @@ export const containerBounds = {
     per: "image",
     beyond: "the start fails with `image_pull_failed`",
   },
+  mountLocks: {
+    what: "Starts and ends of starts on a cluster, in which the directories on the paths of their mounts change their owner, at a time",
+    value: 4,
+    unit: "count",
+    per: "person",
+    beyond: "further ones wait",
+  },
   listedBytes: {
     what: "A run's command, image and mounts, as the engine lists them for each container",
     value: 2 ** 16,

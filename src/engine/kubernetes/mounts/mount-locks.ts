@@ -1,6 +1,10 @@
 import type { BigIntStats } from "node:fs"
-import { Directory, splitPath } from "#kit"
+import { bounds } from "#contract"
+import { PersonLimiter } from "#http"
+import type { Directory } from "#kit"
 import { EngineError, type Mount } from "../../engine.ts"
+import { type Enter, visitDirectories } from "./directory-walk.ts"
+import { keyOf, PathSet } from "./path-set.ts"
 
 /** Only a name's owner may rename or remove it, whoever may write to the directory. */
 const sticky = 0o1000
@@ -25,15 +29,21 @@ export interface MountLockOptions {
  */
 export class MountLocks {
   readonly #options: MountLockOptions
-  /** How many locks of this process hold each path. */
-  readonly #holds = new Map<string, number>()
+  /** The sources of starts whose locks have not ended. */
+  readonly #held = new PathSet()
   /**
-   * By path: settles when the last start or end that changes the directory has done so. A path is
+   * By key: settles when the last start or end that changes the directory has done so. A path is
    * not given back while another start locks it, and long paths of one start delay no other one.
    */
   readonly #changes = new Map<string, Promise<void>>()
   /** The number of locks that have ended. */
   #ended = 0
+  /** Each start that locks, and each that unlocks, has all directories of a path open. */
+  readonly #limiter = new PersonLimiter<string>({
+    maxRunning: bounds.containers.mountLocks.value,
+    maxWaiting: Number.POSITIVE_INFINITY,
+    message: (count) => `${count} starts of yours lock directories already`,
+  })
 
   constructor(options: MountLockOptions) {
     this.#options = options
@@ -43,30 +53,28 @@ export class MountLocks {
    * Locks the path to every source, until `unlock` or `forget` is called with them. Rejects with
    * `mount_missing` if a source does not exist, or if its path contains a link.
    */
-  async lock(mounts: readonly Mount[]): Promise<void> {
-    for (const path of pathsTo(mounts.map(({ source }) => source))) this.#holds.set(path, (this.#holds.get(path) ?? 0) + 1)
-    await using root = await Directory.open(this.#options.filesRoot)
-    await this.#lockBelow(root, branchesOf(mounts.map((mount) => ({ path: mount.source, mount }))))
+  async lock(mounts: readonly Mount[], user: string): Promise<void> {
+    const wanted = new Map(mounts.map((mount) => [keyOf(mount.source), mount]))
+    for (const key of wanted.keys()) this.#held.add(key)
+    await this.#limiter.run(user, () => this.#lockAll(wanted))
   }
 
-  /** Runs the work when all earlier work on the path has ended. */
-  async #alone<T>(path: string, work: () => Promise<T>): Promise<T> {
-    const result = (this.#changes.get(path) ?? Promise.resolve()).then(work)
-    const settled = result.then(ignore, ignore)
-    this.#changes.set(path, settled)
-    await settled
-    if (this.#changes.get(path) === settled) this.#changes.delete(path)
-    return result
-  }
-
-  /** Each directory once, although most lead to several sources. */
-  async #lockBelow(parent: Directory, branches: Branches<{ mount: Mount }>): Promise<void> {
-    for (const [name, below] of branches) {
-      await using child = await this.#alone(below.path, () => this.#lockChild(parent, name)).catch((cause: unknown) => {
-        throw lockError(below.source.mount, cause)
+  async #lockAll(wanted: ReadonlyMap<string, Mount>): Promise<void> {
+    const enter: Enter = ({ parent, name, key, source }) =>
+      this.#alone(key, () => this.#lockChild(parent, name)).catch((cause: unknown) => {
+        throw lockError(wanted.get(source) as Mount, cause)
       })
-      await this.#lockBelow(child, below.branches)
-    }
+    await visitDirectories(this.#options.filesRoot, wanted.keys(), { enter })
+  }
+
+  /** Runs the work when all earlier work on the directory has ended. */
+  async #alone<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const result = (this.#changes.get(key) ?? Promise.resolve()).then(work)
+    const settled = result.then(ignore, ignore)
+    this.#changes.set(key, settled)
+    await settled
+    if (this.#changes.get(key) === settled) this.#changes.delete(key)
+    return result
   }
 
   /** The parent is locked already, so a name that means the locked directory keeps meaning it. */
@@ -107,40 +115,33 @@ export class MountLocks {
    * returns, or that other starts hold. It is called again when other starts end meanwhile. Their
    * modes are those from before, but the group has the rights of all others.
    */
-  async unlock(sources: readonly string[], needed: () => readonly string[]): Promise<void> {
+  async unlock(sources: readonly string[], user: string, needed: () => readonly string[]): Promise<void> {
     this.forget(sources)
-    let kept = pathsTo(needed())
-    let asOf = this.#ended
-    const isFree = (path: string) => {
-      // A start that ended meanwhile may have left a pod that was not there before.
-      if (asOf !== this.#ended) [kept, asOf] = [pathsTo(needed()), this.#ended]
-      return !kept.has(path) && !this.#holds.has(path)
-    }
-    await using root = await Directory.open(this.#options.filesRoot)
-    await this.#unlockBelow(root, branchesOf(sources.map((path) => ({ path }))), isFree)
+    await this.#limiter.run(user, () => this.#unlockAll(sources, needed))
   }
 
   /** While a directory is locked, the names in it keep their meaning: it is given back last. */
-  async #unlockBelow(parent: Directory, branches: Branches<object>, isFree: (path: string) => boolean): Promise<void> {
-    for (const [name, below] of branches) {
-      const child = await parent.directory(name).catch(() => undefined)
-      if (!child) continue
-      await this.#unlockBelow(child, below.branches, isFree)
-      await this.#alone(below.path, async () => {
-        if (isFree(below.path)) await this.#returnOwnership(child).catch(() => {})
-      })
-      await child.close()
+  async #unlockAll(sources: readonly string[], needed: () => readonly string[]): Promise<void> {
+    let kept = new PathSet(needed().map(keyOf))
+    let asOf = this.#ended
+    const isFree = (key: string) => {
+      // A start that ended meanwhile may have left a pod that was not there before.
+      if (asOf !== this.#ended) [kept, asOf] = [new PathSet(needed().map(keyOf)), this.#ended]
+      return !kept.leadsToSome(key) && !this.#held.leadsToSome(key)
     }
+    await visitDirectories(this.#options.filesRoot, sources.map(keyOf), {
+      enter: ({ parent, name }) => parent.directory(name).catch(() => undefined),
+      leave: (directory, key) =>
+        this.#alone(key, async () => {
+          if (isFree(key)) await this.#returnOwnership(directory).catch(() => {})
+        }),
+    })
   }
 
   /** Ends a lock and leaves the directories as they are. */
   forget(sources: readonly string[]): void {
     this.#ended += 1
-    for (const path of pathsTo(sources)) {
-      const left = (this.#holds.get(path) ?? 0) - 1
-      if (left > 0) this.#holds.set(path, left)
-      else this.#holds.delete(path)
-    }
+    for (const key of new Set(sources.map(keyOf))) this.#held.delete(key)
   }
 
   async #returnOwnership(directory: Directory): Promise<void> {
@@ -164,40 +165,8 @@ function lockError({ source, target }: Mount, cause: unknown): unknown {
   return new EngineError("mount_missing", `The directory ${source}, to be mounted at ${target}, ${fault}`, { cause })
 }
 
-/** Directories by their names. */
-type Branches<Source> = Map<string, Branch<Source>>
-interface Branch<Source> {
-  path: string
-  /** The first one to which the directory leads. */
-  source: Source
-  branches: Branches<Source>
-}
-
-function branchesOf<Source extends { path: string }>(sources: readonly Source[]): Branches<Source> {
-  const root: Branches<Source> = new Map()
-  for (const source of sources) {
-    let here = { path: "", branches: root }
-    for (const name of splitPath(source.path)) {
-      const next = here.branches.get(name) ?? { path: `${here.path}/${name}`, source, branches: new Map() }
-      here.branches.set(name, next)
-      here = next
-    }
-  }
-  return root
-}
-
 function ignore(): void {}
 
 function ownUid(): number {
   return process.getuid?.() ?? 0
-}
-
-/** The directories on the paths to sources, and the sources themselves. */
-function pathsTo(sources: readonly string[]): Set<string> {
-  return new Set(
-    sources.flatMap((source) => {
-      const names = splitPath(source)
-      return names.map((_, n) => `/${names.slice(0, n + 1).join("/")}`)
-    }),
-  )
 }

@@ -61,6 +61,8 @@ export class RunStarter {
   readonly #parts: StarterParts
   readonly #clock: Clock
   readonly #log: Logger
+  /** The keys of runs whose starts hold locks. */
+  readonly #locking = new Set<string>()
 
   constructor(parts: StarterParts) {
     this.#parts = parts
@@ -82,12 +84,14 @@ export class RunStarter {
       try {
         return await this.#create(request, signal, (sources) => {
           locked = sources
+          this.#locking.add(key)
         })
       } catch (error) {
         await this.#undo(key)
         if (!(error instanceof ScatteredError)) throw error
       } finally {
-        await this.#unlock(locked)
+        this.#locking.delete(key)
+        await this.#unlock(locked, request.spec)
       }
     }
   }
@@ -119,7 +123,7 @@ export class RunStarter {
     await this.#prepareMounts(spec)
     const created = await this.#createPods(spec, image, signal)
     onLocked(spec.mounts.map(({ source }) => source))
-    await this.#parts.locks.lock(spec.mounts)
+    await this.#parts.locks.lock(spec.mounts, spec.user)
     using events = await this.#parts.events.follow(created, signal)
     if (spec.nodes > 1 && !this.#hasQueue) await this.#untilAllFit({ spec, report }, signal)
     await this.#openGates(created, signal)
@@ -283,14 +287,18 @@ export class RunStarter {
     }
   }
 
-  /** Pods that an earlier process created may be about to mount from the same directories. */
-  async #unlock(sources: readonly string[]): Promise<void> {
+  /**
+   * Pods that an earlier process created, or that a failed start left, may be about to mount from
+   * the same directories.
+   */
+  async #unlock(sources: readonly string[], { user }: RunSpec): Promise<void> {
     const { locks, pods } = this.#parts
     if (!this.#isInCharge) return locks.forget(sources)
     if (sources.length === 0) return
-    const needed = () => [...pods.known.values()].filter((pod) => stateOf(pod) === "created").flatMap((pod) => sourcesOf(pod))
+    const isLeft = (pod: V1Pod) => stateOf(pod) === "created" && !this.#locking.has(podIdentity(pod.metadata)?.key ?? "")
+    const needed = () => [...pods.known.values()].filter(isLeft).flatMap((pod) => sourcesOf(pod))
     await locks
-      .unlock(sources, needed)
+      .unlock(sources, user, needed)
       .catch((err: unknown) => this.#log.error({ err }, "directories that were mounted still belong to Quayside's user"))
   }
 }
