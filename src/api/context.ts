@@ -93,6 +93,8 @@ export interface ServerState {
   readonly imageChecks: PersonLimiter
   /** Changes of the database by requests of people who are not administrators. */
   readonly changes: PersonLimiter
+  /** Changes of their own password, of people who are not administrators. */
+  readonly passwordChanges: PersonLimiter
   /** Answers to requests that read, of people who are not administrators. */
   readonly reads: FairReads
   /** Directories that are made for datasets. */

@@ -24,6 +24,7 @@ import { Routes, type RouteTarget } from "./routes.ts"
 const { imageChecks, waitingImageChecks } = bounds.containers
 const { datasetDirectories, waitingDatasetDirectories, projectCopies, waitingProjectCopies } = bounds.files
 const { usageReads, waitingUsageReads } = bounds.runs
+const { passwordChanges, waitingPasswordChanges } = bounds.accounts
 const { changes, waitingChanges, reads, waitingReads } = bounds.rates
 
 /** The HTTP API, the sign-in page and `/open`, routed from the contract's table. */
@@ -158,6 +159,7 @@ function personLimiters({ openStreams }: RateSettings) {
     followedOutputs: limiterOf("followed outputs", openStreams),
     imageChecks: limiterOf("checks of images", imageChecks.value, waitingImageChecks.value),
     changes: limiterOf("changes", changes.value, waitingChanges.value),
+    passwordChanges: limiterOf("changes of the password", passwordChanges.value, waitingPasswordChanges.value),
     reads: new FairReads(limiterOf("requests that read", reads.value, waitingReads.value)),
     datasetDirectories: limiterOf("directories of datasets", datasetDirectories.value, waitingDatasetDirectories.value),
     projectCopies: limiterOf("copies of projects", projectCopies.value, waitingProjectCopies.value),

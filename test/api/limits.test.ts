@@ -84,3 +84,15 @@ test("ending sessions counts as a write, and signing out by the session alone ne
   assert.ok(ends >= 35 && ends < 50, `${ends} ends were let through`)
   assert.equal((await sendRequest(baseUrl, "DELETE", "/session", { as: hal.authorization })).status, 200)
 })
+
+test("signing in counts as a write of the person, and a wrong password does not", async () => {
+  const [ida, jim] = [await server.person("ida"), await server.person("jim")]
+  const signIn = async (UserName: string, Password: string) =>
+    (await sendRequest(baseUrl, "POST", "/session", { body: { UserName, Password } })).status
+  let signIns = 0
+  for (; signIns < 60; signIns += 1) if ((await signIn("ida", ida.password)) === 429) break
+  assert.ok(signIns >= 35 && signIns < 50, `${signIns} sign-ins were let through`)
+  assert.equal(await signIn("ida", "wrong one"), 401)
+  assert.equal(await signIn("jim", jim.password), 200)
+  assert.equal((await sendRequest(baseUrl, "GET", "/whoami", { as: ida.authorization })).status, 200)
+})

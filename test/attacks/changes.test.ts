@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { PersonLimiter } from "#http"
+import { sendRequest } from "../api/http-client.ts"
 import { startTestServer } from "../test-server.ts"
 
 /*
@@ -18,4 +19,18 @@ test("the changes of people who are not administrators take turns", async (t) =>
   assert.equal(counted.mock.callCount(), 3)
   await server.admin.createImage({ body: { Name: "i", Image: "fake/ready" } })
   assert.equal(counted.mock.callCount(), 3)
+})
+
+test("sign-ins and ends of sessions take turns with the other changes of their person", async (t) => {
+  await using server = await startTestServer()
+  const { baseUrl } = server.quayside
+  const ann = await server.person("ann")
+  const counted = t.mock.method(PersonLimiter.prototype, "run")
+  await sendRequest(baseUrl, "POST", "/session", { body: { UserName: "ann", Password: ann.password } })
+  assert.equal(counted.mock.callCount(), 1)
+  const { data } = await ann.client.listSessions()
+  counted.mock.resetCalls()
+  await ann.client.deleteSession({ query: { ID: data[0]?.ID as number } })
+  await ann.client.deleteSession({ query: { All: 1 } })
+  assert.equal(counted.mock.callCount(), 2)
 })

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict"
 import { request } from "node:http"
 import { test } from "node:test"
+import { setTimeout } from "node:timers/promises"
 import { basicAuth } from "#client"
+import { bounds } from "#contract"
 import { silentLogger } from "#kit"
 import { startTestServer } from "../test-server.ts"
 
@@ -69,6 +71,53 @@ test("simultaneous right passwords of one name and address are checked once, and
     Array.from({ length: 100 }, () => send(testServer.quayside.baseUrl, { from: "127.0.0.3", method: "POST", path: "/session", body })),
   )
   assert.deepEqual(new Set(statuses), new Set([200]))
+})
+
+test("one person's changes of their password wait a few at a time, and beyond that get 429", async () => {
+  await using testServer = await startWithRealHashes()
+  const ann = await testServer.person("ann")
+  const { ID } = await ann.client.readUser({ query: { UserName: "ann" } })
+  const body = { ID, Password: ann.password, CurrentPassword: ann.password }
+  const statuses = await Promise.all(
+    Array.from({ length: 40 }, () =>
+      send(testServer.quayside.baseUrl, { from: "127.0.0.3", method: "PUT", path: "/user", as: ann.authorization, body }),
+    ),
+  )
+  assert.deepEqual(new Set(statuses), new Set([200, 429]))
+  const maxInProgress = bounds.accounts.passwordChanges.value + bounds.accounts.waitingPasswordChanges.value
+  assert.equal(statuses.filter((status) => status === 200).length, maxInProgress)
+})
+
+test("a change of a password that was checked before an administrator set another one changes nothing", async () => {
+  const hashing = { maxConcurrent: 1, cost: { memoryKiB: 33 * 1024, passes: 8 } }
+  await using testServer = await startTestServer({}, silentLogger, undefined, { hashing })
+  const ann = await testServer.person("ann")
+  const { ID } = await ann.client.readUser({ query: { UserName: "ann" } })
+  // The thief's new password is hashed after the administrator's.
+  const thief = ann.client.updateUser({ body: { ID, Password: "the thief's", CurrentPassword: ann.password } })
+  await setTimeout(50)
+  const saved = testServer.admin.updateUser({ body: { ID, Password: "the administrator's" } })
+  await assert.rejects(thief, { status: 401, field: "CurrentPassword" })
+  await saved
+  const { baseUrl } = testServer.quayside
+  const signIn = (Password: string) =>
+    send(baseUrl, { from: "127.0.0.1", method: "POST", path: "/session", body: { UserName: "ann", Password } })
+  assert.deepEqual([await signIn("the administrator's"), await signIn("the thief's")], [200, 401])
+})
+
+test("an account that was requested by an administrator who lost the right meanwhile is not made", async () => {
+  const hashing = { maxConcurrent: 1, cost: { memoryKiB: 33 * 1024, passes: 8 } }
+  await using testServer = await startTestServer({}, silentLogger, undefined, { hashing })
+  const { admin } = testServer
+  const eve = await testServer.person("eve", { IsAdmin: true })
+  const { ID } = await eve.client.readUser({ query: { UserName: "eve" } })
+  const made = eve.client.createUser({ body: { UserName: "mallory", Password: "a password", IsAdmin: true } })
+  const changed = eve.client.updateUser({ body: { ID: 1, Password: "a password" } })
+  await setTimeout(50)
+  await admin.updateUser({ body: { ID, IsAdmin: false } })
+  await assert.rejects(made, { status: 403 })
+  await assert.rejects(changed, { status: 404 })
+  assert.deepEqual((await admin.listUsers({ query: { UserName: "mallory" } })).data, [])
 })
 
 test("wrong Basic passwords of one name from many addresses delay nobody else at any of the three addresses", async () => {

@@ -154,6 +154,30 @@ export const api = [
     [["a made-up session is searched for in a change", at("signOut", " && (await identity.sessions.exists(store, session))"), ""]],
   ),
   ...faults(
+    "src/api/handlers/accounts/sessions.ts",
+    ["test/attacks/changes.test.ts"],
+    [
+      [
+        "one person's sign-ins stand before everybody's changes",
+        at("servicesOf", "withFairChanges(services, caller, server.changes)"),
+        "[services, withFairChanges][0] as Services",
+      ],
+    ],
+  ),
+  ...faults(
+    "src/api/handlers/accounts/users.ts",
+    ["test/attacks/sign-in.test.ts"],
+    [
+      [
+        "one person's new passwords are all hashed at once",
+        at("updateUser", "server.passwordChanges.run(caller.userId, () => changeUser(context))"),
+        "changeUser(context)",
+      ],
+      ["a former administrator makes accounts", at("createUser", "authorize(await refreshCaller(context), "), "authorize(context.caller, "],
+      ["a former administrator changes accounts", at("changeUser", "authorize(await refreshCaller(context), "), "authorize(caller, "],
+    ],
+  ),
+  ...faults(
     "src/api/operation.ts",
     ["test/attacks/reads.test.ts"],
     [["one person's reads are answered before everybody's", "server.reads.run(present.userId, operation, answer)", "answer()"]],

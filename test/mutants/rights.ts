@@ -286,6 +286,17 @@ export const rights = [
     ],
     ["a new password leaves sessions valid", at("createAccounts.update", "!== undefined"), "=== null"],
   ]),
+  ...faults(
+    "src/access/accounts/accounts.ts",
+    ["test/attacks/sign-in.test.ts"],
+    [
+      [
+        "an ended password changes its account",
+        at("createAccounts.update", "options.proof.id !== passwordCredential(before).id"),
+        "options.proof.id === passwordCredential.name",
+      ],
+    ],
+  ),
   ...faults("src/access/passwords/throttle.ts", throttle, [
     ["a name may be guessed from one address", at("perPair"), "10_000"],
     ["an address may guess", at("perAddress"), "60_000"],

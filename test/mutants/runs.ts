@@ -145,7 +145,7 @@ export const runs = [
   ...faults(
     "src/api/handlers/accounts/sessions.ts",
     ["test/api/limits.test.ts"],
-    [["ending sessions has no rate", at("authenticate", 'if (!caller.isAdmin) server.rateLimiter.consume(caller.userId, "writes")'), ""]],
+    [["signing in and ending sessions have no rate", at("servicesOf", 'server.rateLimiter.consume(caller.userId, "writes")'), ""]],
   ),
   ...faults(
     "src/api/operation.ts",

@@ -1,5 +1,7 @@
 import { accountNameError, Failure } from "#contract"
 import type { Change, NewRow, Reads, UserRow } from "#store"
+import type { Credential } from "../caller.ts"
+import { passwordCredential } from "../credentials/load-caller.ts"
 
 export type NewAccount = NewRow<UserRow>
 
@@ -10,12 +12,18 @@ export interface Accounts {
   create(tx: Change, person: NewAccount): Promise<UserRow>
   /**
    * Sets the given fields. A new password ends the person's sessions but `keepSession` (its sha256,
-   * as in the credential's id after `session:`); disabling ends sessions and tokens. `conflict`
-   * when no administrator would remain.
+   * as in the credential's id after `session:`); disabling ends sessions and tokens. `proof`: the
+   * password that the person sent with the change; `unauthorized` if they have another one by now.
+   * `conflict` when no administrator would remain.
    */
-  update(tx: Change, id: number, fields: Partial<Omit<NewAccount, "userName">>, options?: { keepSession?: string }): Promise<UserRow>
+  update(tx: Change, id: number, fields: Partial<Omit<NewAccount, "userName">>, options?: UpdateOptions): Promise<UserRow>
   /** Soft: the row and its name stay; sessions and tokens end. */
   delete(tx: Change, id: number): Promise<UserRow>
+}
+
+interface UpdateOptions {
+  keepSession?: string | undefined
+  proof?: Credential | undefined
 }
 
 export function createAccounts({ invalidateAfterCommit }: { invalidateAfterCommit: (tx: Change, userId: number) => void }): Accounts {
@@ -29,6 +37,8 @@ export function createAccounts({ invalidateAfterCommit }: { invalidateAfterCommi
     },
     async update(tx, id, fields, options = {}) {
       const before = await activeAccount(tx, id)
+      // While it was hashed, an administrator may have set another one to shut out a thief.
+      if (options.proof && options.proof.id !== passwordCredential(before).id) throw passwordChanged()
       const losesAdministrator = fields.isAdmin === false || fields.isDisabled === true
       if (losesAdministrator) await assertOtherAdministrator(tx, before)
       if (fields.passwordHash !== undefined) await tx.sessions.deleteOfUser(id, options.keepSession)
@@ -72,6 +82,10 @@ async function assertOtherAdministrator(tx: Change, leaving: UserRow): Promise<v
 function found(user: UserRow | undefined, id: number): UserRow {
   if (!user) throw missing(id)
   return user
+}
+
+function passwordChanged(): Failure {
+  return new Failure("unauthorized", "CurrentPassword is no longer the password of this account", { field: "CurrentPassword" })
 }
 
 function missing(id: number): Failure {

@@ -86,6 +86,20 @@ export const accountBounds = {
     per: "process",
     beyond: "503 `unavailable` with `Retry-After`",
   },
+  passwordChanges: {
+    what: "Changes of one's own password, made at a time",
+    value: 1,
+    unit: "count",
+    per: "person",
+    beyond: "further ones wait",
+  },
+  waitingPasswordChanges: {
+    what: "The same that wait",
+    value: 15,
+    unit: "count",
+    per: "person",
+    beyond: "429 `too_many_requests` with `Retry-After`",
+  },
   openIdCallbacks: {
     what: "Returns from the OpenID provider whose code is checked at once; each asks the provider",
     value: 4,

@@ -13,10 +13,11 @@ import {
 } from "#access"
 import { Failure, type Session } from "#contract"
 import type { SessionRow } from "#store"
-import type { HandlerResult, Handlers, OperationContext } from "../../context.ts"
+import type { HandlerContext, HandlerResult, Handlers, OperationContext, Services } from "../../context.ts"
 import { sessionCookie } from "../../http/session-cookie.ts"
 import { toListResponse, toPageRequest, toTimestamp } from "../../responses/lists.ts"
 import { toWhoami } from "../../responses/whoami.ts"
+import { withFairChanges } from "../../with-change.ts"
 
 function toSessionResponse(row: SessionRow, caller: Caller): Session {
   return {
@@ -33,9 +34,10 @@ function toSessionResponse(row: SessionRow, caller: Caller): Session {
 
 async function createSession(context: OperationContext<"createSession">): Promise<HandlerResult<"createSession">> {
   const { services, actor, body } = context
-  const { store, identity, events, settings } = services
+  const { identity, events, settings } = services
   const caller = await identity.checkPassword(body.UserName, body.Password, actor.address)
   if (caller instanceof AuthenticationFailure) throw caller
+  const { store } = servicesOf(caller, context)
   const device = { address: actor.address, browser: context.header("user-agent") }
   const { secret } = await store.change(
     async (tx) => {
@@ -48,6 +50,16 @@ async function createSession(context: OperationContext<"createSession">): Promis
   )
   context.setHeader("set-cookie", sessionCookie(secret, { secure: settings.secureCookies, maxAgeSeconds: sessionLifetimeMs / 1000 }))
   return toWhoami(services, caller)
+}
+
+/**
+ * The services for a change of a person who has just proved who they are. Each call counts as a
+ * write of theirs: without that, one person's sign-ins would stand before everybody's changes.
+ */
+function servicesOf(caller: Caller, { services, server }: Pick<HandlerContext, "services" | "server">): Services {
+  if (caller.isAdmin) return services
+  server.rateLimiter.consume(caller.userId, "writes")
+  return withFairChanges(services, caller, server.changes)
 }
 
 /** No ID of a person. */
@@ -108,8 +120,8 @@ async function signOut({ services, actor, session }: DeleteContext): Promise<boo
 }
 
 async function endOne(context: DeleteContext, id: number): Promise<boolean> {
-  const { store, identity, events } = context.services
   const caller = await authenticate(context)
+  const { store, identity, events } = servicesOf(caller, context)
   return store.change(async (tx) => {
     const row = await tx.sessions.get(id)
     authorize(caller, action, { resource: row && sessionResource(row), what: "session" })
@@ -136,26 +148,25 @@ async function endOthers(context: DeleteContext): Promise<false> {
 }
 
 async function endSessionsOf(
-  { services, actor }: DeleteContext,
+  context: DeleteContext,
   { caller, userId, except }: { caller: Caller; userId: number; except?: Credential },
 ): Promise<void> {
-  const { store, identity, events } = services
+  const { store, identity, events } = servicesOf(caller, context)
   await store.change(async (tx) => {
     const ids = await identity.sessions.endAll(tx, userId, except)
     const sessions = ids.map((id) => ({ ref: { type: "session", id } as const, was: sessionResource({ id, userId }) }))
-    await events.sessionsEnded(tx, { ...actor, userName: caller.userName }, { userId, sessions })
+    await events.sessionsEnded(tx, { ...context.actor, userName: caller.userName }, { userId, sessions })
   })
 }
 
 const action: Action = "session:delete"
 
-/** The caller by any credential that may write. Each call counts as a write of the person. */
+/** The caller by any credential that may write. */
 async function authenticate(context: DeleteContext): Promise<Caller> {
-  const { services, server, actor, session } = context
+  const { services, actor, session } = context
   const caller = await services.identity.authenticate(context.header("authorization"), session, actor.address)
   if (caller instanceof AuthenticationFailure) throw caller
   if (can(caller, action) !== "yes") throw forbidden(caller, action, { words: "" })
-  if (!caller.isAdmin) server.rateLimiter.consume(caller.userId, "writes")
   return caller
 }
 

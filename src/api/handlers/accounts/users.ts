@@ -1,10 +1,11 @@
-import { AuthenticationFailure, authorize, can, notFound, sessionHashOf, userResource } from "#access"
+import { AuthenticationFailure, authorize, type Credential, can, notFound, sessionHashOf, userResource } from "#access"
 import { Failure, type User } from "#contract"
 import { removeFromAllGroups, stopRunsOfUser } from "#projects"
 import { changesFromBody, fieldsFromBody, tables, type UserRow } from "#store"
 import type { HandlerResult, Handlers, OperationContext, Services } from "../../context.ts"
 import { checkIfMatch, etagOf } from "../../http/etag.ts"
 import { omitUndefined } from "../../omit-undefined.ts"
+import { refreshCaller } from "../../refresh-caller.ts"
 import { toListFilter } from "../../responses/accounts.ts"
 import { toLimitsResponse, toStoredLimits } from "../../responses/limits.ts"
 import { toCommonFields, toListResponse, toPageRequest } from "../../responses/lists.ts"
@@ -31,6 +32,8 @@ async function createUser(context: OperationContext<"createUser">): Promise<Hand
   await services.identity.accounts.checkNameIsFree(services.store, values.UserName)
   // Before the change: all others would wait for the file server.
   await services.tree.ensureDirectory(`/users/${values.UserName}`)
+  // Hash and directory may have waited for long.
+  authorize(await refreshCaller(context), "user:create", { resource: { type: "user" }, what: "account" })
   const row = await services.store.change(async (tx) => {
     const made = await services.identity.accounts.create(tx, { ...fieldsFromBody(tables.users, values), passwordHash, limits })
     await services.events.changed(tx, context.actor, { verb: "created", resource: { type: "user", id: made.id } })
@@ -42,12 +45,16 @@ async function createUser(context: OperationContext<"createUser">): Promise<Hand
 
 /**
  * Administrators change everything but the name. Other people change only their own password, and
- * must send the current one.
+ * must send the current one. Few of a person's changes wait: their hashes would stand before
+ * everybody's sign-ins.
  */
 async function updateUser(context: OperationContext<"updateUser">): Promise<HandlerResult<"updateUser">> {
-  const { services } = context
-  const { caller, actor } = context
-  const { identity } = services
+  const { caller, server } = context
+  return caller.isAdmin ? changeUser(context) : server.passwordChanges.run(caller.userId, () => changeUser(context))
+}
+
+async function changeUser(context: OperationContext<"updateUser">): Promise<HandlerResult<"updateUser">> {
+  const { services, caller, actor } = context
   const id = context.body.ID
   const before = await services.store.users.get(id)
   const given = context.body.against(before && { Email: before.email, Comment: before.comment })
@@ -60,15 +67,23 @@ async function updateUser(context: OperationContext<"updateUser">): Promise<Hand
     limits: given.Limits && toStoredLimits(given.Limits, services.settings.memoryUnit, "Limits"),
   })
   const isAllowed = can(caller, "user:administer", userResource(user)) === "yes"
-  if (!isAllowed) await checkOwnChange(context, { user, fields, password: given.Password, current: given.CurrentPassword })
-  const passwordHash = given.Password ? await identity.hashPassword(given.Password) : undefined
+  if (!isAllowed) checkOwnFields(user, fields)
+  const { passwordHash, proof } = await newPasswordOf(context, {
+    user,
+    isAllowed,
+    password: given.Password,
+    current: given.CurrentPassword,
+  })
+  // The hash may have waited for long.
+  const right = isAllowed ? "user:administer" : "user:change"
+  authorize(await refreshCaller(context), right, { resource: userResource(user), what: "account" })
   const keepSession = caller.userId === id ? sessionHashOf(caller.credential) : undefined
   const row = await services.store.change(async (tx) => {
     const stored = await tx.users.get(id)
     if (!stored) throw notFound("account")
     checkIfMatch(context.header("if-match"), stored)
     const changes = { ...(isAllowed ? fields : {}), ...(passwordHash === undefined ? {} : { passwordHash }) }
-    const changed = await identity.accounts.update(tx, id, changes, keepSession === undefined ? {} : { keepSession })
+    const changed = await services.identity.accounts.update(tx, id, changes, { keepSession, proof })
     await services.events.changed(tx, actor, { verb: "updated", resource: { type: "user", id } })
     if (changed.isAdmin !== stored.isAdmin) await services.events.everythingChanged(tx, [id])
     return changed
@@ -79,24 +94,42 @@ async function updateUser(context: OperationContext<"updateUser">): Promise<Hand
   return toUserResponse(services, row)
 }
 
-async function checkOwnChange(
-  { services, actor }: OperationContext<"updateUser">,
-  asked: { user: UserRow; fields: object; password: string | undefined; current: string | undefined },
-): Promise<void> {
-  const { user, fields, password, current } = asked
+function checkOwnFields(user: UserRow, fields: object): void {
   for (const [name, value] of Object.entries(fields)) {
     if (JSON.stringify(value) !== JSON.stringify(user[name as keyof UserRow])) {
       throw new Failure("forbidden", "A person may change their own Password and nothing else of the account", { field: apiNameOf(name) })
     }
   }
-  if (!password) return
+}
+
+interface PasswordChange {
+  user: UserRow
+  /** Whether the caller is an administrator, who needs no current password. */
+  isAllowed: boolean
+  password: string | undefined
+  current: string | undefined
+}
+
+/** The hash of the new password, if there is one, and the credential that the person proved. */
+async function newPasswordOf(
+  context: OperationContext<"updateUser">,
+  { user, isAllowed, password, current }: PasswordChange,
+): Promise<{ passwordHash?: string; proof?: Credential }> {
+  const { identity } = context.services
+  if (!password) return {}
+  if (isAllowed) return { passwordHash: await identity.hashPassword(password) }
   if (current === undefined) throw new Failure("invalid", "CurrentPassword is needed: a string", { field: "CurrentPassword" })
+  const proof = await proofOf(context, user, current)
+  return { proof, passwordHash: await identity.hashPassword(password) }
+}
+
+async function proofOf({ services, actor }: OperationContext<"updateUser">, user: UserRow, current: string): Promise<Credential> {
   const proof = await services.identity.checkPassword(user.userName, current, actor.address)
-  if (proof instanceof AuthenticationFailure)
-    throw new Failure(proof.code, proof.status === 401 ? "CurrentPassword is wrong for this user name" : proof.message, {
-      field: "CurrentPassword",
-      headers: proof.headers,
-    })
+  if (!(proof instanceof AuthenticationFailure)) return proof.credential
+  throw new Failure(proof.code, proof.status === 401 ? "CurrentPassword is wrong for this user name" : proof.message, {
+    field: "CurrentPassword",
+    headers: proof.headers,
+  })
 }
 
 function apiNameOf(field: string): string {
