@@ -16,6 +16,7 @@ import { tokenCodesMigration } from "./0015-token-codes.ts"
 import { rolesMigration } from "./0016-roles.ts"
 import { datasetWritersMigration } from "./0017-dataset-writers.ts"
 import { sessionsMigration } from "./0018-sessions.ts"
+import { longTextsLastMigration } from "./0019-long-texts-last.ts"
 import type { Migration } from "./migration.ts"
 
 export { type Dialect, type Migration, migrationError, statementsOf } from "./migration.ts"
@@ -40,5 +41,6 @@ export const migrations: readonly Migration[] = [
   rolesMigration,
   datasetWritersMigration,
   sessionsMigration,
+  longTextsLastMigration,
 ]
 export const newestVersion = migrations.length

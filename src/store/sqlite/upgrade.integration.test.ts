@@ -11,7 +11,7 @@ import { assertUpgraded, restoreFixture, versionOf } from "../testing/upgrades.t
 
 test("a database is not migrated without room for a copy, and no partial copy remains", async () => {
   const path = await mkdtemp(join(tmpdir(), "quayside-disk-"))
-  execFileSync("mount", ["-t", "tmpfs", "-o", "size=2400k", "tmpfs", path])
+  execFileSync("mount", ["-t", "tmpfs", "-o", "size=3600k", "tmpfs", path])
   try {
     const file = join(path, "quayside.db")
     await restoreFixture(file, 1)
@@ -20,7 +20,7 @@ test("a database is not migrated without room for a copy, and no partial copy re
     db.close()
     const database = testDatabase(`sqlite:${file}`, async () => {})
     const reserve = join(path, "ballast")
-    await writeFile(reserve, Buffer.alloc(1_500_000))
+    await writeFile(reserve, Buffer.alloc(2_700_000))
     await assert.rejects(database.open(), (error) => {
       assert.ok(error instanceof StoreError, String(error))
       assert.equal(error.kind, "migration")

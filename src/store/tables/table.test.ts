@@ -63,3 +63,15 @@ test("the descriptions name every column of their tables in a new database", asy
     assert.deepEqual([...table.storedColumns].sort(), columns.map(({ name }) => String(name)).sort(), table.name)
   }
 })
+
+test("no column of an SQLite table stands behind a long text, whose pages would be read for it", async () => {
+  await using database = await sqliteDatabase()
+  await using _store = await openStore({ url: database.url, logger: silentLogger, clock: systemClock })
+  using db = new DatabaseSync(database.url.slice("sqlite:".length), { readOnly: true })
+  for (const { name: table, fields } of Object.values(tables)) {
+    const long = new Set(Object.values(fields).flatMap(({ name, maxListedBytes }) => (maxListedBytes === undefined ? [] : [name])))
+    const columns = db.prepare("select name from pragma_table_info(?)").all(table)
+    const isLong = columns.map(({ name }) => long.has(String(name)))
+    assert.deepEqual(isLong, [...isLong].sort(), table)
+  }
+})
