@@ -38,8 +38,22 @@ export const access = [
       ["a provider's answer may have any length", at("Provider.#configuration", "configuration[library.customFetch] = boundedFetch"), ""],
       ["metadata may have any length", at("Provider.#discovered", "[library.customFetch]: boundedFetch,"), ""],
       ["userinfo overrides signed claims", at("Provider.claims", "...claims }"), "}"],
-      ["a sign-in never expires", at("createOpenId.finish", "endsAt <= clock.now() || "), ""],
+      ["a sign-in never expires", at("createOpenId.finish", "endsAt <= clock.now()"), "false"],
+      ["a callback may be repeated", at("createOpenId.finish", "if (!(await options.claimProof("), "if (void (await options.claimProof("],
+      [
+        "a made-up code makes a change of the database",
+        at("createOpenId.finish", "const person = "),
+        'await options.claimProof({ id: "made up", endsAt })\n      const person = ',
+      ],
       ["a provider's error counts as a rejection", at("isUnreachable", "answered >= 500"), "false"],
+    ],
+  ),
+  ...faults(
+    "src/access/openid/claims.ts",
+    ["src/access/openid/openid.integration.test.ts"],
+    [
+      ["an address that nobody verified is a user name", at("isUnverifiedEmail", 'userClaim === "email"'), 'userClaim === "mail"'],
+      ["the Kelvin sign counts as a letter of user names", at("nameIn", "!/^[\\x20-\\x7e]*$/.test(value) || "), ""],
     ],
   ),
   ...faults(
@@ -52,7 +66,6 @@ export const access = [
         at("createOpenId.finish", "if (!isSame(new URLSearchParams(query)"),
         "if (false && !isSame(new URLSearchParams(query)",
       ],
-      ["a callback may be repeated", at("createOpenId.finish", " || !(await options.claimProof("), " || void (await options.claimProof("],
     ],
   ),
   ...faults(

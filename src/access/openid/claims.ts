@@ -38,7 +38,7 @@ export function toProviderUser(claims: Record<string, unknown>, names: ClaimName
   return {
     issuer: String(claims.iss),
     subject: String(claims.sub),
-    userName: nameIn(claims[names.userClaim], names.userSuffix),
+    userName: isUnverifiedEmail(claims, names) ? "" : nameIn(claims[names.userClaim], names.userSuffix),
     email: typeof email === "string" && email.length <= 320 && isPlainText(email) ? email : "",
     groups: names.groupsClaim === "" ? undefined : textsIn(claims[names.groupsClaim]).slice(0, maxGroups),
     isAdmin: names.admin && textsIn(claims[names.admin.claim]).includes(names.admin.value),
@@ -46,11 +46,19 @@ export function toProviderUser(claims: Record<string, unknown>, names: ClaimName
 }
 
 /**
+ * Whether the name is an address that the provider has not verified: people would choose those of
+ * others.
+ */
+function isUnverifiedEmail({ email_verified }: Record<string, unknown>, { userClaim }: ClaimNames): boolean {
+  return userClaim === "email" && email_verified !== undefined && email_verified !== true && email_verified !== "true"
+}
+
+/**
  * The name in lower case, empty when there is none. The subject distinguishes two people whose
- * names become equal.
+ * names become equal. Only ASCII: the Kelvin sign, for instance, becomes a `k`.
  */
 function nameIn(value: unknown, suffix: string): string {
-  if (typeof value !== "string" || !value.toLowerCase().endsWith(suffix.toLowerCase())) return ""
+  if (typeof value !== "string" || !/^[\x20-\x7e]*$/.test(value) || !value.toLowerCase().endsWith(suffix.toLowerCase())) return ""
   return value.slice(0, value.length - suffix.length).toLowerCase()
 }
 

@@ -232,6 +232,47 @@ test("user names are in lower case without their suffix; a claim names groups an
   assert.deepEqual(await signInWith({ preferred_username: ["ann"], groups: { a: 1 }, roles: null }), ["", [], false])
 })
 
+test("a proof is claimed once the provider has confirmed the code, and at no made-up one", async () => {
+  await using issuer = await startHostileIssuer()
+  issuer.idToken = () => signed(issuer)
+  let claims = 0
+  const claimProof = async () => {
+    claims += 1
+    return claims === 1
+  }
+  const openId = openIdAt(issuer.url, { claimProof })
+  issuer.tokenAnswer = { status: 400, body: '{"error": "invalid_grant"}' }
+  await assert.rejects(signIn(issuer, openId), refusedAs("unauthorized", /invalid_grant/))
+  assert.equal(claims, 0)
+  issuer.tokenAnswer = undefined
+  await signIn(issuer, openId)
+  await assert.rejects(signIn(issuer, openId), refusedAs("unauthorized", /used before/))
+})
+
+test("neither an address that the provider has not verified nor a letter that becomes another is a user name", async () => {
+  await using issuer = await startHostileIssuer()
+  let claims: object = {}
+  issuer.idToken = () => signed(issuer, claims)
+  const nameOf = async (values: object, userClaim = "email") => {
+    claims = values
+    return (await signIn(issuer, openIdAt(issuer.url, { userClaim, userSuffix: "@example.com" }))).person.userName
+  }
+  const email = "ann@example.com"
+  for (const email_verified of [false, "false", null, 1]) assert.equal(await nameOf({ email, email_verified }), "", String(email_verified))
+  for (const email_verified of [true, "true", undefined])
+    assert.equal(await nameOf({ email, email_verified }), "ann", String(email_verified))
+  const otherClaim = { email, email_verified: false, upn: email }
+  assert.equal(await nameOf(otherClaim, "upn"), "ann")
+  assert.equal(await nameOf({ email: "\u212aate@example.com" }), "")
+})
+
+test("a public client signs in by PKCE, without a secret", async () => {
+  await using issuer = await startHostileIssuer()
+  issuer.idToken = () => signed(issuer)
+  const { person } = await signIn(issuer, openIdAt(issuer.url, { clientSecret: "" }))
+  assert.deepEqual([person.userName, issuer.asked.get("client_id"), issuer.asked.has("client_secret")], ["ann", "quayside", false])
+})
+
 test("tokens of a new signing key are accepted once it is published", async () => {
   await using issuer = await startHostileIssuer()
   issuer.idToken = () => signed(issuer)

@@ -75,8 +75,11 @@ export function createOpenId(options: OpenIdOptions): OpenId {
       if (seed === undefined || next === undefined || endsAt === undefined) throw notBegun()
       const secrets = secretsOf(seed)
       if (!isSame(new URLSearchParams(query).get("state") ?? "", secrets.state)) throw notBegun()
-      if (endsAt <= clock.now() || !(await options.claimProof({ id: `openid ${seed}`, endsAt }))) throw notBegun()
-      return { person: toProviderUser(await provider.claims(query, secrets), options), next }
+      if (endsAt <= clock.now()) throw notBegun()
+      const person = toProviderUser(await provider.claims(query, secrets), options)
+      // After the provider's answer: strangers with made-up codes must not write to the database.
+      if (!(await options.claimProof({ id: `openid ${seed}`, endsAt }))) throw notBegun()
+      return { person, next }
     },
   }
 }
@@ -148,9 +151,7 @@ class Provider {
     const metadata = await this.#discovered(library).catch((error) => {
       throw unavailable(error)
     })
-    const takesBasic = metadata.token_endpoint_auth_methods_supported?.includes("client_secret_basic") ?? true
-    const secret = takesBasic ? library.ClientSecretBasic(clientSecret) : library.ClientSecretPost(clientSecret)
-    const configuration = new library.Configuration(metadata, clientId, {}, clientSecret === "" ? library.None() : secret)
+    const configuration = new library.Configuration(metadata, clientId, {}, clientProof(library, metadata, clientSecret))
     configuration[library.customFetch] = boundedFetch
     configuration.timeout = this.#options.timeoutSeconds ?? defaultTimeoutSeconds
     for (const extend of this.#extensions(library)) extend(configuration)
@@ -178,6 +179,13 @@ class Provider {
     })
     return found
   }
+}
+
+/** How the client proves itself at the token endpoint. The library takes no empty secret. */
+function clientProof(library: typeof Library, metadata: Library.ServerMetadata, clientSecret: string): Library.ClientAuth {
+  if (clientSecret === "") return library.None()
+  const takesBasic = metadata.token_endpoint_auth_methods_supported?.includes("client_secret_basic") ?? true
+  return takesBasic ? library.ClientSecretBasic(clientSecret) : library.ClientSecretPost(clientSecret)
 }
 
 function notBegun(): AuthenticationFailure {
