@@ -37,7 +37,10 @@ export const web = [
   ...faults(
     "src/web/components/markdown/render-budget.ts",
     ["src/web/components/markdown/rendering.test.ts"],
-    [["a text is rendered for any time", at("RenderBudget.render", "if (this.#leftMs <= 0) return false"), ""]],
+    [
+      ["a text is rendered for any time", at("RenderBudget.render", "if (this.#leftMs <= 0) return false"), ""],
+      ["each cell of a notebook is parsed for half a second", at("RenderBudget.parse", "work(this.#parseMs)"), "work(maxParseMs)"],
+    ],
   ),
   ...faults(
     "src/web/components/markdown/code-parts.ts",

@@ -1,8 +1,11 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { decodeReferences, safeHref } from "./markdown-text.ts"
-import { markdownTokens } from "./markdown-tokens.ts"
+import { markdownTokens as tokensOf } from "./markdown-tokens.ts"
 import { isMaths } from "./maths-tokens.ts"
+
+const maxMs = 500
+const markdownTokens = (text: string) => tokensOf(text, maxMs)
 
 test("character references become characters, unknown ones stay", () => {
   assert.equal(decodeReferences("a &amp; b &lt;b&gt; &#65;&#x42; &nope; &amp;lt;"), "a & b <b> AB &nope; &lt;")

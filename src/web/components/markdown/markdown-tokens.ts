@@ -1,16 +1,13 @@
 import { Lexer, type Token, Tokenizer } from "marked"
 import { mathsExtensions } from "./maths-tokens.ts"
 
-/** A text of ordinary length takes a few milliseconds. */
-const maxMs = 500
-
 /**
  * The tokens of a text in GitHub's flavour of Markdown, with formulas. One plain block is the
  * answer for a text that the parser cannot read, for instance nested too deeply, or that takes it
- * too long. Its time grows with the square of a hostile text, which would stop everybody's page
- * that shows it.
+ * more than `maxMs`. Its time grows with the square of a hostile text, which would stop everybody's
+ * page that shows it.
  */
-export function markdownTokens(text: string): readonly Token[] {
+export function markdownTokens(text: string, maxMs: number): readonly Token[] {
   try {
     return new Lexer({ gfm: true, extensions: mathsExtensions, tokenizer: new HurriedTokenizer(performance.now() + maxMs) }).lex(text)
   } catch {

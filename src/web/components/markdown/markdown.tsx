@@ -24,8 +24,8 @@ const ImageContext = createContext<RenderImage>(() => undefined)
  * images that `renderImage` does not know as links: a page loads nothing from elsewhere.
  */
 export function Markdown({ text, renderImage }: { text: string; renderImage?: RenderImage | undefined }) {
-  const tokens = useMemo(() => markdownTokens(text), [text])
   const budget = useRenderBudget(text)
+  const tokens = useMemo(() => budget.parse((maxMs) => markdownTokens(text, maxMs)), [text, budget])
   const content = (
     <PlainOnError key={text} text={text}>
       <RenderBudgetContext value={budget}>

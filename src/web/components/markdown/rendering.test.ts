@@ -3,6 +3,7 @@ import { test } from "node:test"
 import temml from "temml"
 import { codeParts } from "./code-parts.ts"
 import { highlight } from "./highlight.ts"
+import { markdownTokens } from "./markdown-tokens.ts"
 import { maxExpandOf } from "./maths-limits.ts"
 import { RenderBudget } from "./render-budget.ts"
 
@@ -66,4 +67,14 @@ test("a part that cannot be rendered does not stop the next one", async () => {
   })
   assert.equal(await broken, false)
   assert.equal(await budget.render(() => {}), true)
+})
+
+test("the cells of a notebook are parsed within one time, and the others stay as they are", () => {
+  const budget = new RenderBudget()
+  const cell = "*a_".repeat(1_700)
+  const began = performance.now()
+  const types = Array.from({ length: 50 }, () => budget.parse((maxMs) => markdownTokens(cell, maxMs))[0]?.type)
+  const tookMs = performance.now() - began
+  assert.equal(types.at(-1), "code")
+  assert.ok(tookMs < 2_000, `it took ${tookMs} ms`)
 })
