@@ -42,8 +42,8 @@ async function sum(runner: QueryRunner, keys: readonly string[]): Promise<number
   return ((await found) as [number])[0]
 }
 
-/** Larger tables are scanned in a place where the scan blocks nobody. */
-const maxRowsInline = 20_000
+/** Larger tables are scanned in a place where the scan blocks nobody. A row takes some µs. */
+const maxRowsInline = 2_000
 
 /** Indexed columns with few rows per value. */
 const selective = new Set(["id", "key", "name_fold", "image_id", "project_id"])
