@@ -46,6 +46,22 @@ test("texts that the parser would take hours for are plain text", () => {
   )
 })
 
+test("an address between words is a link; one of thousands of marks does not delay the page", () => {
+  const linkOf = (text: string) => {
+    const [paragraph] = markdownTokens(text)
+    const tokens = paragraph && "tokens" in paragraph ? (paragraph.tokens ?? []) : []
+    return tokens.flatMap((token) => (token.type === "link" ? [token.raw] : []))
+  }
+  assert.deepEqual(linkOf("see www.example.org/a?b=1!!! or ann@example.org."), ["www.example.org/a?b=1", "ann@example.org"])
+  assert.deepEqual(linkOf(`https://example.org/${"a".repeat(3_000)}`), [])
+  for (const text of [`www.a${"!".repeat(262_000)}`, `~~${"www.www.~".repeat(14_500)}${"!".repeat(131_000)}-`]) {
+    const began = performance.now()
+    markdownTokens(text)
+    const tookMs = performance.now() - began
+    assert.ok(tookMs < 5 * maxMs, `${text.slice(0, 20)} took ${tookMs} ms`)
+  }
+})
+
 test("formulas are written between dollars, and prices are none", () => {
   const formulas = (text: string) => {
     const [paragraph] = markdownTokens(text)

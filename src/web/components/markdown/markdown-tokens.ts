@@ -15,7 +15,13 @@ export function markdownTokens(text: string, maxMs: number): readonly Token[] {
   }
 }
 
-/** Throws after a time. The lexer asks it first for these two, for each part of a text. */
+/** Longer addresses between words are no links. Browsers follow few that are longer. */
+const maxAddress = 2_000
+
+/**
+ * Throws after a time, which it checks when the lexer asks for `space` and `escape`: it does so for
+ * each part of a text. No other method may take long.
+ */
 class HurriedTokenizer extends Tokenizer {
   readonly #until: number
 
@@ -32,6 +38,12 @@ class HurriedTokenizer extends Tokenizer {
   override escape(src: string) {
     this.#checkTime()
     return super.escape(src)
+  }
+
+  /** Its rules take the square of an address's length, in one call. */
+  override url(src: string) {
+    const link = super.url(src.slice(0, maxAddress))
+    return link && link.raw.length < maxAddress ? link : undefined
   }
 
   #checkTime(): void {
