@@ -155,8 +155,8 @@ export const reasonTexts = {
   engine_unreachable: {
     topic: "engine",
     msg: "The container engine cannot be reached",
-    cause: "Docker is stopped, restarts, or hangs, or Quayside may not use its socket",
-    hint: "Start it again in a minute; if it fails again, tell an administrator (`systemctl status docker`)",
+    cause: "Docker, or the cluster's API server, is stopped, restarts, or hangs, or Quayside may not use it",
+    hint: "Start it again in a minute; if it fails again, tell an administrator (`systemctl status docker`, or `kubectl get --raw /readyz`)",
   },
   engine_error: {
     topic: "engine",

@@ -13,6 +13,7 @@ export const kubernetes = [
     ["a restored database is not noticed", at("Reflector.#run", "if (!isConnected) this.#version = undefined"), ""],
     ["after each loss everything is listed again", at("Reflector.#run", "if (!isConnected) "), ""],
     ["who may not see the objects waits for them", at("Reflector.#run", "isAccessDenied(error)"), "false"],
+    ["a server that has just started is not waited for", at("Reflector.#run", "!this.#wasSynced && "), ""],
     ["a refusal hides the fault that follows it", at("Reflector.#setRefused", "this.#synced = Promise.withResolvers()"), "return"],
     ["a list keeps what was deleted meanwhile", at("Reflector.#list", "this.#items.clear()"), ""],
     ["a deletion is not seen", at("Reflector.#receive", 'this.#items.remove(item.metadata?.name ?? "")'), "[]"],

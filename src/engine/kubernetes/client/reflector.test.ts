@@ -151,6 +151,20 @@ suite("a copy of a collection", () => {
     await eventually("it serves them", async () => (await later()) === "a-0")
   })
 
+  test("a server that knows the rights only some time after its start is waited for", async () => {
+    await using server = await startFakeApiServer()
+    server.set(pod("a-0", "a"))
+    await using pods = reflectorOf(server)
+    await pods.items()
+    const before = server.asked.length
+    server.forbid()
+    server.cut()
+    await eventually("it was refused", () => server.asked.length > before + 1)
+    const items = pods.items()
+    server.recover()
+    assert.deepEqual([...(await items).keys()], ["a-0"])
+  })
+
   test("without a server it rejects with engine_unreachable after some seconds", async () => {
     await using server = await startFakeApiServer()
     server.fall()

@@ -56,6 +56,8 @@ export class Reflector<T extends KubernetesObject> implements AsyncDisposable {
   #isSynced = false
   /** Whether the last attempt was refused. Nobody waits for the next one then. */
   #isRefused = false
+  /** Whether the server ever gave the items. */
+  #wasSynced = false
   #version: string | undefined
   #running: Promise<void> | undefined
   #lastError = "no list has arrived yet"
@@ -67,8 +69,9 @@ export class Reflector<T extends KubernetesObject> implements AsyncDisposable {
   }
 
   /**
-   * The items by name, as of the last message. Rejects with `engine_unreachable`: at once without
-   * the right to see them, else after some seconds.
+   * The items by name, as of the last message. Rejects with `engine_unreachable`: at once if there
+   * never was the right to see them, else after some seconds. A server that starts refuses
+   * everything until it has read the rights.
    */
   async items(signal?: AbortSignal): Promise<ReadonlyMap<string, T>> {
     this.#running ??= this.#run()
@@ -158,7 +161,7 @@ export class Reflector<T extends KubernetesObject> implements AsyncDisposable {
         if (!isConnected) this.#version = undefined
         this.#lastError = (error instanceof EngineError && error.detail) || String(error)
         this.#lose()
-        this.#setRefused(isAccessDenied(error))
+        this.#setRefused(!this.#wasSynced && isAccessDenied(error))
       }
       await this.#clock.sleep(waitMs * (0.5 + Math.random()), signal).catch(() => {})
       waitMs = Math.min(maxWaitMs, waitMs * 2)
@@ -233,6 +236,7 @@ export class Reflector<T extends KubernetesObject> implements AsyncDisposable {
   #gain(): void {
     if (this.#isSynced) return
     this.#isSynced = true
+    this.#wasSynced = true
     this.#isRefused = false
     this.#synced.resolve()
     this.#notify()
