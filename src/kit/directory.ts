@@ -46,8 +46,8 @@ export class Directory implements AsyncDisposable {
   }
 
   /** Opens a descendant by single names. An empty list opens this directory a second time. */
-  async descend(names: readonly string[]): Promise<Directory> {
-    let here = await Directory.open(this.at())
+  async descend([first, ...names]: readonly string[]): Promise<Directory> {
+    let here = await (first === undefined ? Directory.open(this.at()) : this.directory(first))
     for (const name of names) {
       try {
         const next = await here.directory(name)

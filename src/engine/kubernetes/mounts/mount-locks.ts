@@ -1,4 +1,5 @@
 import type { BigIntStats } from "node:fs"
+import { lstat } from "node:fs/promises"
 import { bounds } from "#contract"
 import { PersonLimiter } from "#http"
 import type { Directory } from "#kit"
@@ -83,8 +84,7 @@ export class MountLocks {
     try {
       const before = await child.stat()
       await this.#takeOwnership(child, before)
-      await using again = await parent.directory(name)
-      const { dev, ino } = await again.stat()
+      const { dev, ino } = await lstat(parent.at(name), { bigint: true })
       if (dev !== before.dev || ino !== before.ino) throw new Error("replaced")
       return child
     } catch (error) {
