@@ -61,9 +61,9 @@ test("the body of a PUT is rejected without an ID at once, and for its other fie
   assert.equal(refusal(() => new BodyChanges(fields, { Name: "x" })).field, "ID")
   const changes = new BodyChanges(fields, { ID: 7, Name: "a long name", N: 3, On: 1 })
   assert.equal(changes.ID, 7)
-  assert.deepEqual(changes.only("N"), { N: 3 })
-  assert.equal(refusal(() => changes.against()).field, "Name")
-  assert.equal(refusal(() => changes.against({ Name: "a long name" })).field, "On", "a stored text is accepted back")
+  assert.deepEqual(changes.checkOnly("N"), { N: 3 })
+  assert.equal(refusal(() => changes.check()).field, "Name")
+  assert.equal(refusal(() => changes.check({ Name: "a long name" })).field, "On", "a stored text is accepted back")
 })
 
 test("inherited members of a body are ignored", () => {

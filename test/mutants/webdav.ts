@@ -105,7 +105,7 @@ export const webdav = [
     ],
   ),
   ...faults("src/files/properties/property-table.ts", budget, [
-    ["a guest fills the owner's budget for properties", at("guestMax", "maxBytes * guestShare"), "maxBytes"],
+    ["a guest fills the owner's budget for properties", at("maxForGuests", "maxBytes * guestShare"), "maxBytes"],
   ]),
   ...faults("src/files/properties/propfind-request.ts", amplification, [
     [

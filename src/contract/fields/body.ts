@@ -54,12 +54,12 @@ export class BodyChanges<F extends Fields> {
   }
 
   /** The fields that the body sets, checked. A text that equals the stored one is not. */
-  against(stored: StoredValues = {}): Partial<BodyValues<F>> {
+  check(stored: StoredValues = {}): Partial<BodyValues<F>> {
     return parseBody(this.#fields, this.#body, stored)
   }
 
   /** Some of the fields that the body sets, checked. */
-  only<K extends keyof BodyValues<F> & string>(...names: readonly K[]): Partial<Pick<BodyValues<F>, K>> {
+  checkOnly<K extends keyof BodyValues<F> & string>(...names: readonly K[]): Partial<Pick<BodyValues<F>, K>> {
     const chosen = Object.fromEntries(names.map((name) => [name, this.#fields[name]])) as unknown as F
     return parseBody(chosen, this.#body) as Partial<Pick<BodyValues<F>, K>>
   }

@@ -25,9 +25,9 @@ const maxCount = bounds.files.storedProperties.value
 const guestShare = bounds.files.guestPropertyPercent.value / 100
 const maxEntryCharacters = bounds.files.entryProperties.value
 
-const ownMax: Usage = { bytes: maxBytes, count: maxCount }
+const maxForOwner: Usage = { bytes: maxBytes, count: maxCount }
 /** Owners have the rest to themselves. */
-const guestMax: Usage = { bytes: maxBytes * guestShare, count: maxCount * guestShare }
+const maxForGuests: Usage = { bytes: maxBytes * guestShare, count: maxCount * guestShare }
 const longestPathsMax: Usage = { bytes: 2 * maxBytes, count: maxCount }
 
 /**
@@ -82,7 +82,7 @@ export class PropertyTable implements StoredProperties {
       if (value !== null) [bytes, count] = [bytes + costOf(path, key, value), count + 1]
     }
     if (count > 0) bytes += this.#tree.countMissing(path) * overhead
-    return this.#hasRoom(budgetOwner(path), { bytes, count }, isGuest ? guestMax : ownMax)
+    return this.#hasRoom(budgetOwner(path), { bytes, count }, isGuest ? maxForGuests : maxForOwner)
   }
 
   /**
@@ -109,7 +109,7 @@ export class PropertyTable implements StoredProperties {
     if (!node) return true
     const bytes = costAt(node, to.length) + this.#tree.countMissing(to) * overhead
     if (budgetOwner(from) !== budgetOwner(to))
-      return this.#hasRoom(budgetOwner(to), { bytes, count: node.count }, isGuest ? guestMax : ownMax)
+      return this.#hasRoom(budgetOwner(to), { bytes, count: node.count }, isGuest ? maxForGuests : maxForOwner)
     return this.#hasRoom(budgetOwner(to), { bytes: bytes - costAt(node, from.length), count: 0 }, longestPathsMax)
   }
 

@@ -18,7 +18,7 @@ function withCheckedBodies(unchecked: Client): Client {
     const send = method as (request?: RequestOptions<OperationId>) => Promise<unknown>
     const checked = async (request?: RequestOptions<OperationId>) => {
       const parsed = shape && request?.body && parseRequestBody(shape, request.body)
-      if (parsed instanceof BodyChanges) parsed.against()
+      if (parsed instanceof BodyChanges) parsed.check()
       return send(request)
     }
     return [operation, checked]

@@ -84,7 +84,7 @@ async function updateGroup(context: OperationContext<"updateGroup">): Promise<Ha
   const row = await services.store.change(async (tx) => {
     const stored = await tx.groups.get(id)
     authorize(context.caller, "group:change", { resource: stored && groupResource(stored), what: "group" })
-    const given = context.body.against(stored && { Comment: stored.comment })
+    const given = context.body.check(stored && { Comment: stored.comment })
     const group = stored as GroupRow
     checkIfMatch(context.header("if-match"), group)
     if (given.GroupName !== undefined && given.GroupName !== group.groupName)

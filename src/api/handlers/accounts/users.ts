@@ -57,7 +57,7 @@ async function changeUser(context: OperationContext<"updateUser">): Promise<Hand
   const { services, caller, actor } = context
   const id = context.body.ID
   const before = await services.store.users.get(id)
-  const given = context.body.against(before && { Email: before.email, Comment: before.comment })
+  const given = context.body.check(before && { Email: before.email, Comment: before.comment })
   authorize(caller, "user:change", { resource: before && userResource(before), what: "account" })
   const user = before as UserRow
   if (given.UserName !== undefined && given.UserName !== user.userName)

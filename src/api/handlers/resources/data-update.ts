@@ -14,7 +14,7 @@ type Given = Partial<BodyValues<typeof dataFields>>
 async function updateData(context: OperationContext<"updateData">): Promise<HandlerResult<"updateData">> {
   const { services, caller, body } = context
   const row = await services.store.data.get(body.ID)
-  const given = body.against(row && toDataResponse(row))
+  const given = body.check(row && toDataResponse(row))
   if (!row || row.deletedAt !== null) return updateResource(datasetDefinition, context)
   if (!movesDirectory(caller, row, given)) {
     if (given.AccessInfo) await makeGivenDirectory(context, row, given)

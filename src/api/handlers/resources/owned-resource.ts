@@ -164,7 +164,7 @@ export async function updateResource<R extends Row, A extends object, F extends 
     const stored = await kind.reads(tx).get(id)
     await authorizeWithGrants(tx, context.caller, action(kind, "change"), { resource: stored && kind.resource(stored), what: kind.label })
     checkIfMatch(match, stored as R)
-    const given = body.against(kind.stored(stored as R))
+    const given = body.check(kind.stored(stored as R))
     const fields = await kind.change(tx, context, { row: stored as R, given })
     const changed = await kind.writes(tx).update(id, fields)
     if (!changed) throw notFound(kind.label)

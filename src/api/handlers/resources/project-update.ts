@@ -23,7 +23,7 @@ async function updateProject(context: OperationContext<"updateProject">): Promis
 /** The project, if the change publishes it and its caller may release its code. */
 async function findToRelease(context: OperationContext<"updateProject">): Promise<ProjectRow | undefined> {
   const { services, body, caller } = context
-  const { IsPublic: isPublic, GroupName: groupName } = body.only("IsPublic", "GroupName")
+  const { IsPublic: isPublic, GroupName: groupName } = body.checkOnly("IsPublic", "GroupName")
   if (!isPublic && !groupName) return undefined
   const stored = await services.store.projects.get(body.ID)
   return (await needsRelease(services.store, caller, { stored, isPublic, groupName })) ? stored : undefined
