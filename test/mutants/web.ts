@@ -48,6 +48,11 @@ export const web = [
     [["any length of code is coloured at once", at("endOfPart", "from + maxPartLength"), "from + 20_000"]],
   ),
   ...faults(
+    "src/web/api/events/refresher.ts",
+    ["src/web/api/events/refresher.test.ts"],
+    [["each page reads again at the rate of somebody's changes", at("Refresher.#endPause", "pending.pauseMs * 2"), "minPauseMs"]],
+  ),
+  ...faults(
     "src/web/components/markdown/markdown-tokens.ts",
     ["src/web/components/markdown/markdown-text.test.ts"],
     [["an address in a text has any length", at("HurriedTokenizer.url", "src.slice(0, maxAddress)"), "src"]],

@@ -1,7 +1,7 @@
 import { useEffect } from "react"
 import type { ServerEvent } from "#contract"
+import { syncCache } from "../api/events/sync-cache.ts"
 import { apiQuery, queryClient } from "../api/queries.ts"
-import { syncCache } from "../api/sync-cache.ts"
 import { showToast } from "../components/toast.tsx"
 import { announceSession, followSession } from "./session.ts"
 

@@ -1,14 +1,13 @@
 import type { QueryClient } from "@tanstack/react-query"
 import { followEvents } from "#client"
-import type { List, OperationId, RunningProject, ServerEvent } from "#contract"
-import { client } from "./client.ts"
-import { connection } from "./connection.ts"
+import type { List, RunningProject, ServerEvent } from "#contract"
+import { client } from "../client.ts"
+import { connection } from "../connection.ts"
+import { imagePullQuery } from "../image-pull.ts"
+import { installation } from "../installation.ts"
 import { operationsToRefetch, patchRun, patchRuns } from "./event-effects.ts"
-import { imagePullQuery } from "./image-pull.ts"
-import { installation } from "./installation.ts"
+import { Refresher } from "./refresher.ts"
 
-/** The pause between two rounds of reading again, so that many events cost one round. */
-const refreshPauseMs = 700
 const hiddenMs = 30_000
 
 export interface SyncHandlers {
@@ -22,7 +21,7 @@ export interface SyncHandlers {
  * receives the missed events first. Returns a function that ends it.
  */
 export function syncCache(cache: QueryClient, { onEvent }: SyncHandlers = {}): () => void {
-  const refresher = new Refresher(cache)
+  const refresher = new Refresher((operation) => void cache.invalidateQueries({ queryKey: [operation] }))
   let last = installation.signedIn?.lastEvent
   let abort: AbortController | undefined
   let hiding: ReturnType<typeof setTimeout> | undefined
@@ -31,7 +30,9 @@ export function syncCache(cache: QueryClient, { onEvent }: SyncHandlers = {}): (
     for await (const event of followEvents({ followEvents: connect }, options)) {
       last = event.id
       applyEvent(cache, event)
-      refresher.add(operationsToRefetch(event))
+      const stale = operationsToRefetch(event)
+      if (stale === "all") void cache.invalidateQueries()
+      else refresher.add(stale)
       onEvent?.(event)
     }
   }
@@ -84,39 +85,4 @@ function applyEvent(cache: QueryClient, event: ServerEvent): void {
   if (!event.event.startsWith("run.")) return
   cache.setQueriesData<List<RunningProject>>({ queryKey: ["listRuns"] }, (list) => list && patchRuns(list, event))
   cache.setQueriesData<RunningProject>({ queryKey: ["readRun"] }, (run) => run && patchRun(run, event))
-}
-
-/** Collects operations and reads their answers again, at most once per pause. */
-class Refresher {
-  readonly #cache: QueryClient
-  readonly #waiting = new Set<OperationId>()
-  #timer: ReturnType<typeof setTimeout> | undefined
-
-  constructor(cache: QueryClient) {
-    this.#cache = cache
-  }
-
-  add(operations: readonly OperationId[] | "all"): void {
-    if (operations === "all") return void this.#cache.invalidateQueries()
-    for (const operation of operations) this.#waiting.add(operation)
-    if (this.#waiting.size === 0 || this.#timer !== undefined) return
-    this.#run()
-    this.#timer = setTimeout(() => this.#next(), refreshPauseMs)
-  }
-
-  stop(): void {
-    clearTimeout(this.#timer)
-  }
-
-  #next(): void {
-    this.#timer = undefined
-    if (this.#waiting.size === 0) return
-    this.#run()
-    this.#timer = setTimeout(() => this.#next(), refreshPauseMs)
-  }
-
-  #run(): void {
-    for (const operation of this.#waiting) void this.#cache.invalidateQueries({ queryKey: [operation] })
-    this.#waiting.clear()
-  }
 }
