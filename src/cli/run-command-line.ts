@@ -1,7 +1,7 @@
 import { CommanderError } from "commander"
 import type { CliProcess } from "./io/cli.ts"
 import { describeError, exitCodes } from "./io/failures.ts"
-import { sanitizeLines } from "./io/table.ts"
+import { sanitizeLines, toJson } from "./io/table.ts"
 import { createProgram } from "./program/program.ts"
 
 /** Runs one command and returns its exit code. Every error ends here. */
@@ -20,7 +20,7 @@ export async function runCommandLine(process: CliProcess, args: readonly string[
 
 function report({ stderr, env }: CliProcess, error: unknown, isJson: boolean): number {
   const { exitCode, ...described } = describeError(error, env.QUAYSIDE_SERVER)
-  if (isJson) stderr.write(`${JSON.stringify({ ok: false, ...described, exitCode })}\n`)
+  if (isJson) stderr.write(`${toJson({ ok: false, ...described, exitCode })}\n`)
   else stderr.write(sanitizeLines(`quayside: ${described.msg}\n${described.hint === undefined ? "" : `${described.hint}\n`}`))
   return exitCode
 }

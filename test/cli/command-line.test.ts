@@ -221,6 +221,23 @@ test("a folder is pushed with its times and comes back the same; unchanged files
   assert.equal((await cli.run(["data", "pull", "Files:../x"])).code, 2)
 })
 
+test("a dataset is pulled into no hidden folder that its owner named", async () => {
+  const zoe = await server.person("zoe")
+  await zoe.client.createData({ body: { Name: "mnist", AccessInfo: "/users/zoe/.ssh", IsPublished: true } })
+  const { filesUrl } = server.quayside
+  const put = { method: "PUT", headers: { authorization: zoe.authorization }, body: "ssh-ed25519 AAAA zoe" }
+  assert.equal((await fetch(`${filesUrl}/users/zoe/.ssh/authorized_keys`, put)).status, 201)
+  for (const words of [
+    ["data", "pull", "mnist"],
+    ["mount", "mnist"],
+  ]) {
+    const { code, stderr } = await cli.spawn(words)
+    assert.deepEqual([code, /must be named, since the dataset's directory is called ".ssh"/.test(stderr)], [2, true], stderr)
+  }
+  await assert.rejects(stat(join(cli.directory, ".ssh")), { code: "ENOENT" })
+  assert.match((await ok("data", "pull", "mnist", join(cli.directory, "mnist"))).stdout, /Downloaded 1 file/)
+})
+
 test("administrators manage people, groups, grants and read the audit", async () => {
   const env = { QUAYSIDE_SERVER: baseUrl, QUAYSIDE_TOKEN: bossToken }
   const run = async (words: string[], input = "") => {

@@ -24,6 +24,29 @@ export const commandLine = [
     [["a run's output commands the reader's terminal", at("sanitizeOutput", 'part.replaceAll(command, "")'), "part"]],
   ),
   ...faults(
+    "src/cli/io/cli.ts",
+    ["src/cli/io/io.test.ts"],
+    [
+      ["a server's words command the reader's terminal", at("Cli.print", "stdout.isTTY === true"), "false"],
+      ["control characters in JSON command the reader's terminal", at("Cli.show", "toJson(value, 2)"), "JSON.stringify(value, null, 2)"],
+    ],
+  ),
+  ...faults(
+    "src/cli/files/trees.ts",
+    ["test/cli/command-line.test.ts"],
+    [["a dataset's owner chooses a hidden folder of whoever pulls it", at("defaultFolder", 'name.startsWith(".")'), "false"]],
+  ),
+  ...faults(
+    "src/cli/files/download.ts",
+    ["src/cli/files/download.test.ts"],
+    [["a server fills the disk of whoever downloads a file", at("receiveInto", "if (received > size) break"), ""]],
+  ),
+  ...faults(
+    "src/cli/commands/mount.ts",
+    ["src/cli/commands/mount.test.ts"],
+    [["a server adds options to a mount of root", at("mountCommand", "accountNameError(userName) !== undefined || "), ""]],
+  ),
+  ...faults(
     "src/cli/io/private-files.ts",
     ["test/cli/command-line.test.ts"],
     [["a file of tokens that others can read is used", at("readPrivateFile", "others !== 0"), "false"]],

@@ -4,7 +4,7 @@ import { localChecksum, remoteChecksum } from "../files/checksum.ts"
 import { receiveFile } from "../files/download.ts"
 import { FilesClient } from "../files/files-client.ts"
 import { inParallel } from "../files/in-parallel.ts"
-import { assertPlainName, isSameFile, readLocalTree, readRemoteTree, type Tree, type TreeFile } from "../files/trees.ts"
+import { assertPlainName, defaultFolder, isSameFile, readLocalTree, readRemoteTree, type Tree, type TreeFile } from "../files/trees.ts"
 import { sendFile } from "../files/upload.ts"
 import { openUploadUrlStore } from "../files/upload-url-store.ts"
 import type { Cli } from "../io/cli.ts"
@@ -71,7 +71,7 @@ export async function pull(cli: Cli, source: string, target: string | undefined,
   const maxConcurrent = parseCount(options.parallel, "--parallel", { min: 1, max: maxParallel })
   const { client, root } = await resolveRemotePath(cli, source)
   const { tree, base } = await remoteSource(client, root)
-  const directory = resolve(target ?? `./${basename(root)}`)
+  const directory = resolve(target ?? defaultFolder(root))
   const isSame = async (file: TreeFile) => {
     const local = join(directory, file.path)
     const found = await localFile(local, file.path)

@@ -1,7 +1,9 @@
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { mkdir } from "node:fs/promises"
-import { basename, resolve } from "node:path"
+import { resolve } from "node:path"
+import { accountNameError } from "#contract"
+import { defaultFolder } from "../files/trees.ts"
 import type { Cli } from "../io/cli.ts"
 import { CliError } from "../io/failures.ts"
 import { connect } from "../session/connection.ts"
@@ -21,7 +23,7 @@ export async function mount(
   const { FilesURL, UserName } = await client.whoami()
   const path = name === "home" ? `/users/${UserName}` : (await findData(client, name)).AccessInfo
   const address = `${FilesURL}${path.split("/").map(encodeURIComponent).join("/")}/`
-  const target = resolve(directory ?? `./${basename(path)}`)
+  const target = resolve(directory ?? defaultFolder(path))
   const command = mountCommand(cli.process.platform, { address, target, userName: UserName })
   if (!run) {
     cli.show({ address, directory: target, command }, () => command.map(shellQuote).join(" "))
@@ -34,6 +36,9 @@ export async function mount(
 
 export function mountCommand(platform: NodeJS.Platform, facts: { address: string; target: string; userName: string }): string[] {
   const { address, target, userName } = facts
+  // The command has the rights of root, and both are words of the server.
+  if (accountNameError(userName) !== undefined || !/^https?:\/\/[^\s,]+$/.test(address))
+    throw new CliError(`The server answered no name and address to mount with: ${JSON.stringify([userName, address])}`)
   if (platform === "win32") return ["net", "use", "*", address.replace(/\/$/, ""), `/user:${userName}`, "*"]
   if (platform === "darwin") return ["mount_webdav", "-i", address, target]
   return ["sudo", "mount", "-t", "davfs", "-o", `username=${userName},uid=${process.getuid?.() ?? 0}`, address, target]

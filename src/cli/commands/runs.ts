@@ -3,7 +3,7 @@ import { openBrowser } from "../io/browser.ts"
 import type { Cli, Colour } from "../io/cli.ts"
 import { exitCodes } from "../io/failures.ts"
 import { formatAge, formatMemory, type MemoryUnit, parseCount, parseTime } from "../io/formats.ts"
-import { formatFields, formatTable, sanitize, sanitizeOutput } from "../io/table.ts"
+import { formatFields, formatTable, sanitize, sanitizeOutput, toJson } from "../io/table.ts"
 import { connect } from "../session/connection.ts"
 import { findRun, projectNameOf, readAllPages } from "../session/names.ts"
 
@@ -88,7 +88,7 @@ export async function logs(cli: Cli, name: string, { follow, tail, since, timest
   for await (const line of await client.runLogs({ query: { ID, ...query } })) {
     const stream = line.stream === "stderr" && !cli.isJson ? stderr : stdout
     const printed = stream.isTTY ? sanitizeOutput(line.text) : line.text
-    const text = cli.isJson ? JSON.stringify(line) : `${timestamps ? `${line.time} ` : ""}${printed}`
+    const text = cli.isJson ? toJson(line) : `${timestamps ? `${line.time} ` : ""}${printed}`
     // A reader that is slower than the run must not fill this process's memory.
     if (!stream.write(`${text}\n`)) await new Promise((resolve) => stream.once("drain", resolve))
   }

@@ -7,7 +7,7 @@ import type { Cli } from "../io/cli.ts"
 import { describeError, exitCodes } from "../io/failures.ts"
 import { usageError } from "../io/formats.ts"
 import { ProgressLine } from "../io/progress.ts"
-import { sanitize } from "../io/table.ts"
+import { sanitize, toJson } from "../io/table.ts"
 import { DatasetFolder } from "../sync/dataset-folder.ts"
 import { syncFilePrefix } from "../sync/ignored.ts"
 import { isFolder, LocalFolder } from "../sync/local-folder.ts"
@@ -105,6 +105,6 @@ function show(cli: Cli, summary: SyncSummary): void {
   const { uploaded, downloaded, removedHere, removedThere, conflicts, skipped } = summary
   for (const path of skipped.slice(0, 10)) cli.note(`Skipped ${sanitize(path)}: neither a file nor a folder.`)
   for (const path of conflicts) cli.note(`Changed on both sides; your version is ${sanitize(path)}`)
-  if (cli.isJson) cli.print(JSON.stringify(summary))
+  if (cli.isJson) cli.print(toJson(summary))
   else cli.print(`Sent ${uploaded}, received ${downloaded}, removed ${removedHere} here and ${removedThere} there.`)
 }

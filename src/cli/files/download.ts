@@ -55,6 +55,7 @@ async function receiveInto(
         await handle.write(chunk, 0, chunk.length, received)
         hash.update(chunk)
         received += chunk.length
+        if (received > size) break
         onBytes(chunk.length)
         failures = 0
       }

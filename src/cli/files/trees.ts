@@ -1,6 +1,7 @@
 import { readdir, stat } from "node:fs/promises"
-import { join } from "node:path"
+import { basename, join } from "node:path"
 import { CliError } from "../io/failures.ts"
+import { usageError } from "../io/formats.ts"
 import type { FilesClient } from "./files-client.ts"
 
 /** A file of a tree. Its path is relative, with `/` between the names. */
@@ -65,6 +66,18 @@ export async function readRemoteTree(client: FilesClient, root: string): Promise
 export function assertPlainName(name: string): void {
   if (name === "" || name === "." || name === ".." || /[/\\\0]/.test(name))
     throw new CliError(`The server has a file that cannot be written here: ${JSON.stringify(name)}`)
+}
+
+/**
+ * The folder here that gets the name of a dataset's directory. Its owner chose that name, and
+ * programs read some hidden folders unasked.
+ */
+export function defaultFolder(path: string): string {
+  const name = basename(path)
+  if (name === "" || name.startsWith("."))
+    throw usageError(`The folder here must be named, since the dataset's directory is called ${JSON.stringify(name)}`)
+  assertPlainName(name)
+  return `./${name}`
 }
 
 /** Servers count the time of a file in whole seconds when it is uploaded. */

@@ -1,5 +1,5 @@
 import type { Readable, Writable } from "node:stream"
-import { sanitizeLines } from "./table.ts"
+import { sanitizeLines, sanitizeOutput, toJson } from "./table.ts"
 
 /** The parts of the process that a command may use. `main` fills them in. */
 export interface CliProcess {
@@ -47,9 +47,11 @@ export class Cli {
     return this.process.stdin.isTTY === true && this.process.stderr.isTTY === true && !this.isJson
   }
 
-  /** Writes a line of the command's result. */
-  print(line: string): void {
-    this.process.stdout.write(`${line}\n`)
+  /** Writes lines of the command's result. A terminal gets their colours and no other command. */
+  print(lines: string): void {
+    const { stdout } = this.process
+    const shown = stdout.isTTY === true ? lines.split("\n").map(sanitizeOutput).join("\n") : lines
+    stdout.write(`${shown}\n`)
   }
 
   /** Writes a line for the person, beside the result. Programs that ask for JSON do not get it. */
@@ -59,7 +61,7 @@ export class Cli {
 
   /** Writes a value as JSON if that is asked for, otherwise the text. */
   show(value: unknown, text: () => string): void {
-    this.print(this.isJson ? JSON.stringify(value, null, 2) : text())
+    this.print(this.isJson ? toJson(value, 2) : text())
   }
 
   /** Colours text for standard output if a terminal shows it. */

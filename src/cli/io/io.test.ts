@@ -1,9 +1,11 @@
 import assert from "node:assert/strict"
+import { PassThrough, Readable } from "node:stream"
 import { test } from "node:test"
 import { Failure } from "#contract"
 import { parsePorts } from "../commands/forward.ts"
 import { assertPlainName, isSameFile } from "../files/trees.ts"
 import { contextNameFor, parseServer } from "../session/contexts.ts"
+import { Cli, type GlobalOptions } from "./cli.ts"
 import { describeError } from "./failures.ts"
 import { formatAge, formatBytes, parseMemory, parseTime } from "./formats.ts"
 import { formatTable, sanitize, sanitizeLines, sanitizeOutput } from "./table.ts"
@@ -34,6 +36,27 @@ test("a program's line keeps its colours and no other command to the terminal", 
     "\u001b",
   ]
   assert.equal(sanitizeOutput(commands.join("x")), "xxxxxx2Jx")
+})
+
+test("a result gives a terminal colours and no command, also as JSON", () => {
+  const shown = (isTTY: boolean, options: GlobalOptions, value: unknown) => {
+    const stream = Object.assign(new PassThrough({ encoding: "utf8" }), { isTTY })
+    const process = { env: {}, stdin: Readable.from([]), stdout: stream, stderr: stream, platform: "linux", version: "0" } as const
+    const signal = new AbortController().signal
+    new Cli({ ...process, program: [], signal }, options).show(value, () => String(value))
+    return String(stream.read())
+  }
+  const name = "a\u001b]52;c;ZXZpbA==\u0007\u009b2J\u202eb"
+  assert.equal(shown(true, {}, `${name}\n\u001b[1mbold\u001b[0m`), "a2J\u202eb\n\u001b[1mbold\u001b[0m\u001b[0m\n")
+  assert.equal(shown(false, {}, name), `${name}\n`)
+  for (const isTTY of [true, false]) {
+    const json = shown(isTTY, { json: true }, { name })
+    assert.deepEqual(JSON.parse(json), { name })
+    assert.equal(
+      ["\u001b", "\u009b", "\u202e"].some((each) => json.includes(each)),
+      false,
+    )
+  }
 })
 
 test("sizes have a unit, and are rounded up to the server's", () => {

@@ -138,7 +138,10 @@ function dataCommands(program: Command, state: ProgramState): void {
           : "Download a dataset, or a file or folder of it. Files whose size and time are the same are skipped.",
       )
     if (isPush) command.argument("<path>", "file or folder here").argument("<dataset[:path]>", "name or ID, and a path in it")
-    else command.argument("<dataset[:path]>", "name or ID, and a path in it").argument("[path]", "folder here; default: ./NAME")
+    else
+      command
+        .argument("<dataset[:path]>", "name or ID, and a path in it")
+        .argument("[path]", "folder here; default: ./NAME, unless that is hidden")
     command
       .option("--checksum", "compare contents by SHA-256, not size and time; reads every file on both sides")
       .option("-j, --parallel <number>", "how many files at once", "4")
