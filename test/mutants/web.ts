@@ -53,6 +53,11 @@ export const web = [
     [["each page reads again at the rate of somebody's changes", at("Refresher.#endPause", "pending.pauseMs * 2"), "minPauseMs"]],
   ),
   ...faults(
+    "src/web/pages/run/log-lines.ts",
+    ["src/web/pages/run/run-logic.test.ts"],
+    [["a page shows any amount of a run's output", at("appendLines", "if (characters > max.characters) break"), ""]],
+  ),
+  ...faults(
     "src/web/components/markdown/markdown-tokens.ts",
     ["src/web/components/markdown/markdown-text.test.ts"],
     [["an address in a text has any length", at("HurriedTokenizer.url", "src.slice(0, maxAddress)"), "src"]],

@@ -3,11 +3,23 @@ import type { LogLine } from "#contract"
 /** A page keeps so many lines; older ones are in the download. */
 export const maxLogLines = 5_000
 
-/** Adds lines at the end and drops the oldest beyond the bound. */
-export function appendLines(lines: readonly LogLine[], more: readonly LogLine[], max = maxLogLines): readonly LogLine[] {
+/** All lines of a page together: some programs print lines of kilobytes. */
+const maxCharacters = 2_000_000
+
+/** Adds lines at the end and drops the oldest beyond the bounds. */
+export function appendLines(
+  lines: readonly LogLine[],
+  more: readonly LogLine[],
+  max = { lines: maxLogLines, characters: maxCharacters },
+): readonly LogLine[] {
   if (more.length === 0) return lines
   const all = [...lines, ...more]
-  return all.length > max ? all.slice(all.length - max) : all
+  let from = all.length
+  for (let characters = 0; from > 0 && all.length - from < max.lines; from -= 1) {
+    characters += all[from - 1]?.text.length ?? 0
+    if (characters > max.characters) break
+  }
+  return from > 0 ? all.slice(from) : all
 }
 
 /** The lines that contain the search text, in any case. */

@@ -48,13 +48,17 @@ test("a run warns of its idle end at once, and of its longest time ten minutes b
 
 const line = (text: string): LogLine => ({ time: "2030-01-01T12:00:00Z", stream: "stdout", text })
 
-test("a page keeps the newest lines up to its bound", () => {
-  const lines = appendLines([line("1"), line("2")], [line("3"), line("4")], 3)
+test("a page keeps the newest lines up to its bounds", () => {
+  const lines = appendLines([line("1"), line("2")], [line("3"), line("4")], { lines: 3, characters: 100 })
   assert.deepEqual(
     lines.map(({ text }) => text),
     ["2", "3", "4"],
   )
   assert.equal(appendLines(lines, []), lines)
+  const long = Array.from({ length: 4_000 }, () => line("x".repeat(16_384)))
+  const characters = appendLines([], long).reduce((sum, { text }) => sum + text.length, 0)
+  assert.ok(characters > 1_900_000 && characters <= 2_000_000, String(characters))
+  assert.equal(appendLines([], [line("1")]).length, 1)
 })
 
 test("the search in the output ignores case", () => {

@@ -6,12 +6,12 @@ import { ErrorState } from "../../components/feedback.tsx"
 import { SearchField } from "../../components/fields.tsx"
 import { showError } from "../../components/toast.tsx"
 import { texts } from "../../text/index.ts"
-import { matchingLines, maxLogLines, plainLine } from "./log-lines.ts"
+import { matchingLines, plainLine } from "./log-lines.ts"
 import { useLogs } from "./use-logs.ts"
 
 /** The program's output: follows, searches, wraps, downloads. */
 export function RunLogs({ run }: { run: RunningProject }) {
-  const { lines, error, isLoading } = useLogs(run)
+  const { lines, isCut, error, isLoading } = useLogs(run)
   const [searchText, setSearchText] = useState("")
   const [isWrapped, setWrapped] = useState(true)
   const [isFollowing, setFollowing] = useState(true)
@@ -29,7 +29,7 @@ export function RunLogs({ run }: { run: RunningProject }) {
         </Button>
       </div>
       {error !== undefined && <ErrorState error={error} />}
-      {lines.length >= maxLogLines && <p className="quiet small">{logs.cut(maxLogLines)}</p>}
+      {isCut && <p className="quiet small">{logs.cut(lines.length)}</p>}
       {lines.length === 0 && !isLoading && error === undefined ? (
         <p className="quiet">{logs.empty}</p>
       ) : (

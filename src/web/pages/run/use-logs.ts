@@ -5,6 +5,8 @@ import { appendLines, maxLogLines } from "./log-lines.ts"
 
 export interface Logs {
   lines: readonly LogLine[]
+  /** Whether there were earlier lines. */
+  isCut: boolean
   error: unknown
   isLoading: boolean
 }
@@ -14,12 +16,14 @@ const drawMs = 100
 
 const reconnectMs = 2_000
 
+const noLogs: Logs = { lines: [], isCut: false, error: undefined, isLoading: true }
+
 /**
  * The output of a run as it comes, also after the server was away: then it is read anew. A run that
  * is over is read once.
  */
 export function useLogs({ ID, State }: Pick<RunningProject, "ID" | "State">): Logs {
-  const [logs, setLogs] = useState<Logs>({ lines: [], error: undefined, isLoading: true })
+  const [logs, setLogs] = useState<Logs>(noLogs)
   const isFollowed = isLive(State)
   const state = useRef(State)
   state.current = State
@@ -27,13 +31,18 @@ export function useLogs({ ID, State }: Pick<RunningProject, "ID" | "State">): Lo
     const abort = new AbortController()
     let waiting: LogLine[] = []
     let isAnew = true
-    setLogs({ lines: [], error: undefined, isLoading: true })
+    setLogs(noLogs)
     const draw = () => {
       const more = waiting.splice(0)
       if (more.length === 0) return
       const isFirst = isAnew
       isAnew = false
-      setLogs((logs) => ({ error: undefined, isLoading: false, lines: appendLines(isFirst ? [] : logs.lines, more) }))
+      setLogs((logs) => {
+        const before = isFirst ? noLogs : logs
+        const lines = appendLines(before.lines, more)
+        const isCut = before.isCut || lines.length < before.lines.length + more.length || lines.length === maxLogLines
+        return { error: undefined, isLoading: false, lines, isCut }
+      })
     }
     const timer = setInterval(draw, drawMs)
     const read = async () => {
