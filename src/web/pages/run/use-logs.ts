@@ -37,12 +37,7 @@ export function useLogs({ ID, State }: Pick<RunningProject, "ID" | "State">): Lo
       if (more.length === 0) return
       const isFirst = isAnew
       isAnew = false
-      setLogs((logs) => {
-        const before = isFirst ? noLogs : logs
-        const lines = appendLines(before.lines, more)
-        const isCut = before.isCut || lines.length < before.lines.length + more.length || lines.length === maxLogLines
-        return { error: undefined, isLoading: false, lines, isCut }
-      })
+      setLogs((logs) => withLines(isFirst ? noLogs : logs, more))
     }
     const timer = setInterval(draw, drawMs)
     const read = async () => {
@@ -82,6 +77,12 @@ export function useLogs({ ID, State }: Pick<RunningProject, "ID" | "State">): Lo
     }
   }, [ID, isFollowed])
   return logs
+}
+
+function withLines(before: Logs, more: readonly LogLine[]): Logs {
+  const lines = appendLines(before.lines, more)
+  const isCut = before.isCut || lines.length < before.lines.length + more.length || lines.length === maxLogLines
+  return { error: undefined, isLoading: false, lines, isCut }
 }
 
 /** A browser reports every lost connection as a `TypeError`. */
