@@ -14,6 +14,11 @@ export const store = [
     ["src/store/tables/table.test.ts"],
     [["lists read the pages of long texts for the columns behind them", '"code_path", "model_path", "doc"]', '"code_path", "model_path"]']],
   ),
+  ...faults(
+    "src/store/postgres/query-runner.ts",
+    ["src/store/postgres/query-runner.test.ts"],
+    [["one person's filters use up the names of everybody's statements", at("StatementNames.of", "isFiltered(query)"), "false"]],
+  ),
   ...faults("src/store/queries/datasets.ts", suite, [
     ["long texts of datasets are read for each path", at("datasetQueries.datasetsAt", "partColumns"), "rowColumns"],
   ]),

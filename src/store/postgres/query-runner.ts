@@ -1,5 +1,6 @@
 import type { QueryArrayConfig, QueryArrayResult } from "pg"
 import type { QueryRunner, SearchContext, UserScans } from "../driver.ts"
+import type { ListShape } from "../queries/lists.ts"
 import type { Query } from "../queries/query.ts"
 import type { QueryCompiler } from "../queries/query-compiler.ts"
 import { type ColumnValue, type QueryArgument, withoutNul } from "../values.ts"
@@ -11,14 +12,23 @@ const maxNamed = 300
 export class StatementNames {
   readonly #names = new Map<string, string>()
 
-  /** Undefined: the statement is prepared for each use. */
+  /**
+   * Undefined: the statement is prepared for each use. Filters of lists get no names: one person's
+   * combinations of them would use up all, and everybody's changes would take longer.
+   */
   of(query: Query<never>): string | undefined {
+    if (isFiltered(query)) return undefined
     const known = this.#names.get(query.key)
     if (known !== undefined || this.#names.size >= maxNamed) return known
     const name = `q${this.#names.size}`
     this.#names.set(query.key, name)
     return name
   }
+}
+
+function isFiltered({ shape }: Query<never>): boolean {
+  const { where, words, ids }: Partial<ListShape> = typeof shape === "object" ? (shape ?? {}) : {}
+  return where !== undefined || words === true || ids === true
 }
 
 export type SendQuery = (config: QueryArrayConfig) => Promise<QueryArrayResult>
