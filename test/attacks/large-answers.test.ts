@@ -157,6 +157,58 @@ test("a person who left the group gets no more of a large list that only the gro
   assert.ok(!docs.includes(Doc))
 })
 
+const memberCount = 1_500
+const groupCount = 120
+
+/** Makes people and groups in the database: `crowd-…` with all of them and these two people. */
+function makeCrowds(...more: readonly number[]): void {
+  using db = new DatabaseSync(join(server.dataDir, "quayside.db"))
+  const valuesOf = (table: string, name: string) => {
+    const columns = db.prepare(`select name from pragma_table_info('${table}') where name <> 'id'`).all()
+    return columns.map(({ name: column }) => [column, column === name ? "?" : column].map(String))
+  }
+  const copy = (table: string, name: string, id: number) => {
+    const values = valuesOf(table, name)
+    const names = values.map(([column]) => column).join(", ")
+    return db.prepare(
+      `insert into ${table} (${names}) select ${values.map(([, value]) => value).join(", ")} from ${table} where id = ${id}`,
+    )
+  }
+  const { id: groupId } = db.prepare("select id from groups where group_name = 'crowd'").get() as { id: number }
+  const copyUser = copy("users", "user_name", more[0] as number)
+  const copyGroup = copy("groups", "group_name", groupId)
+  const addMember = db.prepare("insert into group_members (group_id, user_id) values (?, ?)")
+  db.exec("begin immediate")
+  const members = Array.from({ length: memberCount }, (_, i) => Number(copyUser.run(`${"x".repeat(50)}-${i}`).lastInsertRowid))
+  for (let i = 0; i < groupCount; i += 1) {
+    const group = Number(copyGroup.run(`crowd-${i}`).lastInsertRowid)
+    for (const each of [...more, ...members]) addMember.run(group, each)
+  }
+  db.exec("commit")
+}
+
+test("groups of thousands of members are listed in slices, and left out for people who left them meanwhile", async (t) => {
+  const dora = await server.person("dora")
+  const { ID: of } = await dora.client.readUser({ query: { UserName: "dora" } })
+  await server.admin.createGroup({ body: { GroupName: "crowd", Members: ["ann"] } })
+  makeCrowds(of)
+  const waits = t.mock.method(sharedScheduler, "waitForNextSlot").mock
+  const began = performance.now()
+  const response = await (await begin(`/groups?pageSize=${groupCount}&sort=ID`, dora)).incoming
+  assert.ok(performance.now() - began < 1_000, "it begins before all members are read")
+  const { data: groups } = await server.admin.listGroups({ query: { GroupName: `crowd-${groupCount - 1}` } })
+  await server.admin.updateGroup({ body: { ID: groups[0]?.ID as number, Members: ["ann"] } })
+  const chunks: Buffer[] = []
+  for await (const chunk of response) chunks.push(chunk as Buffer)
+  const { data } = JSON.parse(Buffer.concat(chunks).toString()) as { data: { GroupName: string; Members: string[] }[] }
+  assert.deepEqual(
+    data.map(({ GroupName }) => GroupName),
+    Array.from({ length: groupCount - 1 }, (_, i) => `crowd-${i}`),
+  )
+  assert.ok(data.every(({ Members }) => Members.length === memberCount + 1))
+  assert.ok(waits.callCount() >= groupCount, `${waits.callCount()} turns`)
+})
+
 test("an error in the middle of a list aborts the answer", async () => {
   const { incoming } = await begin(list, ann)
   const response = await incoming

@@ -165,6 +165,11 @@ export const api = [
     ],
   ),
   ...faults(
+    "src/api/handlers/accounts/groups.ts",
+    ["test/attacks/large-answers.test.ts"],
+    [["the members of all of a person's groups are read at once", at("maxPlainMembers", "2_000"), "2_000_000"]],
+  ),
+  ...faults(
     "src/api/handlers/accounts/users.ts",
     ["test/attacks/sign-in.test.ts"],
     [
