@@ -8,7 +8,6 @@ const pods = ["src/engine/kubernetes/pods/pod-state.test.ts"]
 /** The copy of a cluster's objects, what it tells of runs, and what runs can do there. */
 export const kubernetes = [
   ...faults("src/engine/kubernetes/client/reflector.ts", reflector, [
-    ["a forgotten point is watched for ever", at("Reflector.#watch", "statusCode === goneStatus"), "statusCode === 0"],
     ["an ended watch of a forgotten point goes on", at("Reflector.#receive", "this.#version = undefined\n"), "\n"],
     ["a restored database is not noticed", at("Reflector.#run", "if (!isConnected) this.#version = undefined"), ""],
     ["after each loss everything is listed again", at("Reflector.#run", "if (!isConnected) "), ""],

@@ -9,7 +9,6 @@ const firstWaitMs = 100
 const maxWaitMs = 2_000
 /** How long callers wait for the first list, or for the next one after a loss. */
 const syncMs = 5_000
-const goneStatus = 410
 const pageSize = 500
 
 interface ListPage<T> {
@@ -203,9 +202,6 @@ export class Reflector<T extends KubernetesObject> implements AsyncDisposable {
     }
     try {
       await ended.promise
-    } catch (error) {
-      if ((error as { statusCode?: number }).statusCode === goneStatus) this.#version = undefined
-      throw error
     } finally {
       signal.removeEventListener("abort", abort)
     }
