@@ -146,6 +146,17 @@ test("signing out in one tab signs out all", { timeout: 60_000 }, async () => {
   for (const page of [first, second]) await page.waitForURL(`${baseUrl}/ui/sign-in`)
 })
 
+test("a page of one person is left when another signs in in this browser", { timeout: 60_000 }, async () => {
+  const context = await freshContext(browser)
+  const first = await openPage("history", context)
+  await first.getByRole("heading", { name: "History" }).waitFor()
+  const { userName: UserName, password: Password } = await server.person("lea")
+  await context.request.post(`${baseUrl}/session`, { data: { UserName, Password } })
+  await openPage("", context)
+  await first.waitForURL(`${baseUrl}/ui/`)
+  await first.getByRole("button", { name: "lea" }).waitFor()
+})
+
 test("a wrong password says so where it was typed, and what helps", { timeout: 60_000 }, async () => {
   const page = await (await freshContext(browser)).newPage()
   await page.goto(`${baseUrl}/ui/`)

@@ -33,17 +33,24 @@ function leave(): void {
  * their own.
  */
 export async function resumeSession(person: { UserName: string }): Promise<void> {
-  const before = queryClient.getQueryData(apiQuery("whoami").queryKey)
-  if (before && before.UserName !== person.UserName) return location.assign("/ui/")
+  if (isSomebodyElse(person)) return location.assign("/ui/")
   connection.setExpired(false)
   await queryClient.invalidateQueries()
+}
+
+/** Whether the page was made for another person than this one. */
+function isSomebodyElse({ UserName }: { UserName: string }): boolean {
+  const person = queryClient.getQueryData(apiQuery("whoami").queryKey)
+  return person !== undefined && person.UserName !== UserName
 }
 
 /** Follows what other tabs do with the session. Returns a function that ends it. */
 export function followSession(): () => void {
   const onMessage = ({ data }: MessageEvent<SessionMessage>) => {
-    if (data.type === "signed-out") leave()
-    else if (connection.get().isExpired) void resumeSession({ UserName: data.userName })
+    if (data.type === "signed-out") return leave()
+    const person = { UserName: data.userName }
+    // The tabs share one session: what is sent from here would be somebody else's act.
+    if (connection.get().isExpired || isSomebodyElse(person)) void resumeSession(person)
   }
   channel.addEventListener("message", onMessage)
   return () => channel.removeEventListener("message", onMessage)
