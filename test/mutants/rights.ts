@@ -302,8 +302,18 @@ export const rights = [
     ["an address may guess", at("perAddress"), "60_000"],
     [
       "one person at a shared address locks all others there out",
-      at("PasswordThrottle.startAttempt", "if (!this.#isBlamelessDevice(pair)) "),
+      at("PasswordThrottle.startAttempt", "if (!this.#isBlamelessDevice(name, from)) "),
       "",
+    ],
+    [
+      "a name has any number of known devices",
+      at("PasswordThrottle.#rememberDevice", "devices.size > knownDevices.value && "),
+      "false && ",
+    ],
+    [
+      "one person's sign-ins from many addresses evict everybody's known devices",
+      at("PasswordThrottle.#rememberDevice", "this.#known.set(name, devices)"),
+      "this.#known.set(name, devices)\n    this.#known.set(`${name} ${address}`, devices)",
     ],
     ["a known device guesses any number of passwords", at("PasswordThrottle.#isBlamelessDevice", "&& recent("), "|| recent("],
     ["a name that is guessed from everywhere is not slowed", at("slow.step", "step: wrongPerNameStepMs.value"), "step: 0"],

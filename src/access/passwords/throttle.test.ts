@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import { describe, it } from "node:test"
+import { bounds } from "#contract"
 import { ManualClock } from "#kit"
 import { AuthenticationFailure } from "../caller.ts"
 import { PasswordThrottle } from "./throttle.ts"
@@ -45,6 +46,22 @@ describe("the throttle", () => {
     fail(throttle, "ann", "10.0.0.1", 10)
     assert.equal(refused(throttle, "ann", "10.0.0.2"), undefined)
     assert.equal(refused(throttle, "bob", "10.0.0.1"), undefined)
+  })
+
+  it("knows the latest devices of a name, however many addresses another name signs in from", () => {
+    const throttle = new PasswordThrottle(new ManualClock())
+    const { knownDevices, countedNames } = bounds.accounts
+    const isKnown = (name: string, address: string) => throttle.startAttempt(name, address).isKnown
+    throttle.startAttempt("ann", "10.0.0.1").recordSuccess()
+    for (let i = 0; i < 2 * countedNames.value + 1; i += 1) throttle.startAttempt("eve", `10.1.${i >> 8}.${i & 255}`).recordSuccess()
+    assert.ok(isKnown("ann", "10.0.0.1"))
+    for (let i = 0; i < knownDevices.value; i += 1) throttle.startAttempt("ann", `10.2.0.${i}`).recordSuccess()
+    assert.ok(isKnown("ann", "10.2.0.0"))
+    assert.ok(!isKnown("ann", "10.0.0.1"))
+    throttle.startAttempt("ann", "10.2.0.0").recordSuccess()
+    throttle.startAttempt("ann", "10.3.0.0").recordSuccess()
+    assert.ok(isKnown("ann", "10.2.0.0"))
+    assert.ok(!isKnown("ann", "10.2.0.1"))
   })
 
   it("rejects an address after sixty wrong passwords within a minute for any names", async () => {

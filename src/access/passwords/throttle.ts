@@ -6,8 +6,8 @@ import { TwoGenerationCache } from "../two-generation-cache.ts"
 const minute = 60_000
 const hour = 60 * minute
 const day = 24 * hour
-const { wrongPerNameAndAddress, wrongPerAddress, wrongPerNameFree, wrongPerNameStepMs, wrongPerNameMaxMs, countedNames, knownDeviceDays } =
-  bounds.accounts
+const { wrongPerNameAndAddress, wrongPerAddress, wrongPerNameFree, wrongPerNameStepMs, wrongPerNameMaxMs } = bounds.accounts
+const { countedNames, knownDeviceDays, knownDevices } = bounds.accounts
 const perPair = wrongPerNameAndAddress.value
 const perAddress = wrongPerAddress.value
 /**
@@ -60,10 +60,10 @@ export class PasswordThrottle {
   readonly #addresses = new TwoGenerationCache<number[]>(countedNames.value)
   readonly #names = new TwoGenerationCache<Hourly>(countedNames.value)
   /**
-   * When each name last signed in from each address. Only right passwords add entries, so strangers
-   * evict nobody.
+   * When each name last signed in from each address, the latest last. Only right passwords add
+   * entries, and those of one name evict no others', so nobody makes strangers of other people.
    */
-  readonly #known = new TwoGenerationCache<number>(countedNames.value)
+  readonly #known = new TwoGenerationCache<Map<string, number>>(countedNames.value)
 
   readonly #shared: SharedAttempts | undefined
 
@@ -78,7 +78,7 @@ export class PasswordThrottle {
     const name = accountNameError(userName) === undefined ? userName : ""
     const from = networkOf(address)
     const pair = `${name} ${from}`
-    const isKnown = this.#isKnown(pair)
+    const isKnown = this.#isKnown(name, from)
     return {
       name,
       address: from,
@@ -87,7 +87,7 @@ export class PasswordThrottle {
       delayMs: isKnown ? 0 : this.#delay(name),
       assertAllowed: () => {
         this.#check(this.#pairs.get(pair), perPair)
-        if (!this.#isBlamelessDevice(pair)) this.#check(this.#addresses.get(from), perAddress)
+        if (!this.#isBlamelessDevice(name, from)) this.#check(this.#addresses.get(from), perAddress)
       },
       recordFailure: () => this.#recordOwn({ name, address: from, isRight: false }),
       recordSuccess: () => this.#recordOwn({ name, address: from, isRight: true }),
@@ -103,7 +103,7 @@ export class PasswordThrottle {
     const pair = `${name} ${address}`
     if (isRight) {
       this.#pairs.delete(pair)
-      this.#known.set(pair, this.#clock.now())
+      this.#rememberDevice(name, address)
       return
     }
     this.#note(this.#pairs, pair, perPair)
@@ -119,19 +119,28 @@ export class PasswordThrottle {
     const from = networkOf(address)
     const pair = `${userName} ${from}`
     if (this.#over(this.#pairs.get(pair), perPair) !== undefined) return true
-    return !this.#isBlamelessDevice(pair) && this.#over(this.#addresses.get(from), perAddress) !== undefined
+    return !this.#isBlamelessDevice(userName, from) && this.#over(this.#addresses.get(from), perAddress) !== undefined
   }
 
   /**
    * Whether a name signed in from this address before and did not fail there in the last minute.
    * Many people may share an address: one of them must not lock out all others.
    */
-  #isBlamelessDevice(pair: string): boolean {
-    return this.#isKnown(pair) && recent(this.#pairs.get(pair), this.#clock.now()).length === 0
+  #isBlamelessDevice(name: string, address: string): boolean {
+    return this.#isKnown(name, address) && recent(this.#pairs.get(`${name} ${address}`), this.#clock.now()).length === 0
   }
 
-  #isKnown(pair: string): boolean {
-    const signedInAt = this.#known.get(pair)
+  #rememberDevice(name: string, address: string): void {
+    const devices = this.#known.get(name) ?? new Map<string, number>()
+    devices.delete(address)
+    devices.set(address, this.#clock.now())
+    const [oldest] = devices.keys()
+    if (devices.size > knownDevices.value && oldest !== undefined) devices.delete(oldest)
+    this.#known.set(name, devices)
+  }
+
+  #isKnown(name: string, address: string): boolean {
+    const signedInAt = this.#known.get(name)?.get(address)
     return signedInAt !== undefined && signedInAt > this.#clock.now() - knownDeviceDays.value * day
   }
 

@@ -58,6 +58,13 @@ export const accountBounds = {
     per: "user name and address",
     beyond: "it is an unknown device until it signs in again",
   },
+  knownDevices: {
+    what: "Known devices, in memory",
+    value: 30,
+    unit: "count",
+    per: "user name",
+    beyond: "the one that signed in longest ago is an unknown device",
+  },
   signInsPerName: {
     what: "Running and waiting password checks; one runs at a time. Known and unknown devices are counted apart; the same password from one address is one check",
     value: 16,
