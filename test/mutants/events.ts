@@ -64,8 +64,8 @@ export const events = [
     ],
   ),
   ...faults(
-    "src/kit/heavy-work-queue.ts",
-    ["src/kit/heavy-work-queue.test.ts"],
+    "src/kit/queues/heavy-work-queue.ts",
+    ["src/kit/queues/heavy-work-queue.test.ts"],
     [
       ["one person's heavy work delays another's", at("HeavyWorkQueue.run", "    await previous\n"), ""],
       ["heavy work delays all requests", at("HeavyWorkQueue.run", "    await sharedScheduler.waitForNextSlot(userId)\n"), ""],

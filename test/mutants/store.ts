@@ -15,6 +15,17 @@ export const store = [
     [["lists read the pages of long texts for the columns behind them", '"code_path", "model_path", "doc"]', '"code_path", "model_path"]']],
   ),
   ...faults(
+    "src/store/postgres/driver.ts",
+    ["src/store/postgres/shared-reads.postgres.test.ts"],
+    [
+      [
+        "one person's reads use all connections to PostgreSQL",
+        at("PostgresDriver.#readInTurn", 'person === undefined ? "" : String(person)'),
+        '""',
+      ],
+    ],
+  ),
+  ...faults(
     "src/store/postgres/query-runner.ts",
     ["src/store/postgres/query-runner.test.ts"],
     [["one person's filters use up the names of everybody's statements", at("StatementNames.of", "isFiltered(query)"), "false"]],

@@ -1,5 +1,6 @@
 import type { OperationId } from "#contract"
 import type { PersonLimiter } from "#http"
+import { readAsPerson } from "#store"
 import { TurnShares } from "./turn-shares.ts"
 
 /** They also wait for the engine, with limits of their own, and must not hold up other reads. */
@@ -19,7 +20,7 @@ export class FairReads {
 
   /** `name` is that of an operation or of a page. */
   run<T>(userId: number, name: string, answer: () => T | Promise<T>): Promise<T> {
-    const work = () => this.#shares.run(userId, answer)
+    const work = () => this.#shares.run(userId, () => readAsPerson(userId, answer))
     return askEngine.has(name) ? work() : this.#limiter.run(userId, work)
   }
 }

@@ -48,6 +48,13 @@ export const rateBounds = {
     per: "person",
     beyond: refused,
   },
+  databaseReads: {
+    what: "Reads of a PostgreSQL database for requests that read and pages, at a time, of the 10 of a process",
+    value: 4,
+    unit: "count",
+    per: "person",
+    beyond: "further ones wait, and those of others overtake them",
+  },
   streams: {
     what: "Event streams and followed outputs of runs, opened in a minute",
     value: 120,

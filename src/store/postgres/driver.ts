@@ -1,4 +1,6 @@
 import pg from "pg"
+import { bounds } from "#contract"
+import { OwnerQueue } from "#kit"
 import type { IdentityCheck } from "../database-identity.ts"
 import type { Driver, QueryRunner, Transaction } from "../driver.ts"
 import { LimitedScans } from "../lists/scan-limiter.ts"
@@ -7,7 +9,15 @@ import { connectionOptions, type PostgresDriverOptions } from "./connection.ts"
 import { failureOf, isConnectionLost } from "./errors.ts"
 import { PostgresNotices } from "./notices.ts"
 import { PostgresQueryRunner, type SendQuery, StatementNames } from "./query-runner.ts"
+import { readingPerson } from "./reading-person.ts"
 import { PostgresTransaction } from "./transaction.ts"
+
+const defaultReaders = 10
+
+interface Reader {
+  person: number | undefined
+  onConnected: () => void
+}
 
 /**
  * A pool for reads, and one connection that writes. Broken connections are replaced at the next
@@ -20,15 +30,18 @@ export class PostgresDriver implements Driver {
   readonly notices: PostgresNotices
   readonly #options: PostgresDriverOptions
   readonly #pool: pg.Pool
+  readonly #queue: OwnerQueue
   readonly #names = new StatementNames()
-  /** Reads that no connection has taken yet, by their statement and values. */
+  /** Reads that no connection has taken yet, by their person, statement and values. */
   readonly #waiting = new Map<string, ReturnType<SendQuery>>()
   #writer: PostgresTransaction | undefined
 
   constructor(options: PostgresDriverOptions & { identity: IdentityCheck; hasTrigrams: boolean }) {
     this.#options = options
     this.identity = options.identity
-    this.#pool = new pg.Pool({ ...connectionOptions(options), max: options.readers ?? 10, idleTimeoutMillis: 60_000 })
+    const max = options.readers ?? defaultReaders
+    this.#pool = new pg.Pool({ ...connectionOptions(options), max, idleTimeoutMillis: 60_000 })
+    this.#queue = new OwnerQueue(max, bounds.rates.databaseReads.value)
     this.#pool.on("error", (err) => options.logger.warn({ err }, "A connection to the database broke"))
     this.notices = new PostgresNotices({ config: connectionOptions(options), logger: options.logger })
     const reading = { compiler: options.compiler, names: this.#names, send: (config: Parameters<SendQuery>[0]) => this.#read(config) }
@@ -44,12 +57,18 @@ export class PostgresDriver implements Driver {
    * of them was asked for. Thousands of starts read the same image, person and grants.
    */
   async #read(config: Parameters<SendQuery>[0]): ReturnType<SendQuery> {
-    const key = JSON.stringify([config.name ?? config.text, config.values])
-    const reading = this.#waiting.get(key) ?? this.#readTwice(config, () => void this.#waiting.delete(key))
+    const person = readingPerson()
+    const key = JSON.stringify([person, config.name ?? config.text, config.values])
+    const reading = this.#waiting.get(key) ?? this.#readInTurn(config, { person, onConnected: () => void this.#waiting.delete(key) })
     this.#waiting.set(key, reading)
     const result = await reading
     // Lists change the array that they receive.
     return { ...result, rows: [...result.rows] }
+  }
+
+  async #readInTurn(config: Parameters<SendQuery>[0], { person, onConnected }: Reader): ReturnType<SendQuery> {
+    using _turn = await this.#queue.acquire(person === undefined ? "" : String(person))
+    return await this.#readTwice(config, onConnected)
   }
 
   /** The connection may have broken since its last use, so a read gets a second attempt. */

@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import { postgresServer } from "../testing/postgres.ts"
 import { addUser } from "../testing/samples.ts"
+import { readAsPerson } from "./reading-person.ts"
 
 const server = await postgresServer()
 after(() => server[Symbol.asyncDispose]())
@@ -30,4 +31,20 @@ test("readers that share an answer do not change each other's rows", async () =>
   const lists = await Promise.all([list(), list()])
   const names = lists.map(({ rows }) => rows.map(({ userName }) => userName))
   assert.deepEqual(names, Array(2).fill(["dan", "eve"]))
+})
+
+test("reads of one person leave connections for those of others", async () => {
+  await using database = await server.make()
+  await using store = await database.open()
+  const ids = await Promise.all(Array.from({ length: 60 }, async (_, i) => (await addUser(store, `p${i}`)).id))
+  const client = await server.connect(new URL(database.url).pathname.slice(1))
+  await client.query("alter table users rename to people")
+  await client.query("create view users as select people.* from people, pg_sleep(0.1)")
+  await store.users.get(0)
+  const ended: string[] = []
+  const hostile = ids.map((id) => readAsPerson(1, () => store.users.get(id)).then(() => ended.push("hostile")))
+  await readAsPerson(2, () => store.users.get(ids[0] ?? 0)).then(() => ended.push("other"))
+  assert.ok(ended.length < 10, `${ended.length} were answered before`)
+  await Promise.all(hostile)
+  await client.end()
 })

@@ -1,11 +1,11 @@
 import { execFile } from "node:child_process"
 import { bounds, reasonMessages } from "#contract"
+import { OwnerQueue } from "#kit"
 import { EngineError } from "../../engine.ts"
-import { CallQueue } from "../client/call-queue.ts"
 import { childEnvironment } from "../host/child-environment.ts"
 
 const { emptiedVolumes, emptiedVolumesOfPerson, emptyVolumesMs } = bounds.containers
-const queue = new CallQueue(emptiedVolumes.value, emptiedVolumesOfPerson.value)
+const queue = new OwnerQueue(emptiedVolumes.value, emptiedVolumesOfPerson.value)
 
 /**
  * Removes everything in directories to which no program writes any more, and not the directories

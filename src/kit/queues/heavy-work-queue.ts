@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises"
-import { sharedScheduler } from "./fair-scheduler.ts"
+import { sharedScheduler } from "../fair-scheduler.ts"
 
 /** A person's next work waits for this multiple of the last one's duration. */
 const pauseFactor = 2
