@@ -169,6 +169,7 @@ export const rights = [
     ],
   ]),
   ...faults("src/access/credentials/authenticator.ts", identity, [
+    ["each spelling of a header is remembered", at("Authenticator.#keyOf", "JSON.stringify(words)"), "authorization"],
     [
       "a token is accepted with any user name",
       at("Authenticator.#byToken", "if (userName !== undefined && (await"),

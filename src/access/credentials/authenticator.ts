@@ -34,7 +34,7 @@ interface AuthenticatorContext {
 export class Authenticator {
   readonly #context: AuthenticatorContext
   readonly #basicKey = createSecretKey(randomBytes(32))
-  /** The password credential that a Basic header matched, so that only its row is read again. */
+  /** The password credential that a name and password matched, so that only its row is read again. */
   readonly #verified = new TwoGenerationCache<{ userId: number; credentialId: string; until: number }>(10_000)
 
   constructor(context: AuthenticatorContext) {
@@ -88,10 +88,17 @@ export class Authenticator {
     return (this.#context.callers.get(key) ?? (await this.#load(key, userId, credentialId)))?.caller
   }
 
-  /** Tokens have entropy enough for a bare hash; a password would be guessed from one. */
+  /**
+   * One key for all spellings of a header, which are thousands: otherwise one person would evict
+   * everybody's entries. Tokens have entropy enough for a bare hash; a password would be guessed
+   * from one.
+   */
   #keyOf(authorization: string): string {
     if (authorization.startsWith("Bearer qs_")) return sha256(authorization.slice("Bearer ".length))
-    return createHmac("sha256", this.#basicKey).update(authorization).digest("latin1")
+    const credentials = parseAuthorization(authorization)
+    if (!(credentials instanceof AuthenticationFailure) && credentials.scheme !== "basic") return sha256(credentials.token)
+    const words = credentials instanceof AuthenticationFailure ? authorization : [credentials.userName, credentials.password]
+    return createHmac("sha256", this.#basicKey).update(JSON.stringify(words)).digest("latin1")
   }
 
   #recordUse(loaded: LoadedCaller): Caller {
@@ -134,7 +141,7 @@ export class Authenticator {
   }
 
   /**
-   * Undefined when a hash is needed: the header is new or too old, or the password has changed.
+   * Undefined when a hash is needed: the password is new or too old, or the password has changed.
    */
   async #cachedPassword(key: string): Promise<Caller | undefined> {
     const right = this.#verified.get(key)

@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { describe, it } from "node:test"
 import { basic, createIdentityFixture } from "../../../test/fixtures/identity.ts"
 import { clientAddress, expectCaller, expectFailure, minuteMs, signIn, tokenOf } from "../testing/identity-checks.ts"
+import { TwoGenerationCache } from "../two-generation-cache.ts"
 
 describe("authentication", () => {
   it("accepts a name with its password, a token, a name with its token, or a session", async () => {
@@ -22,6 +23,25 @@ describe("authentication", () => {
     }
     const { secret } = await signIn(fixture, "ann", "sesam")
     assert.equal(expectCaller(await identity.authenticate(undefined, secret, clientAddress)).credential.kind, "session")
+  })
+
+  it("remembers credentials once, however many spellings of a header carry them", async (t) => {
+    await using fixture = await createIdentityFixture()
+    const { identity } = fixture
+    await fixture.person("ann", "sesam")
+    const byPassword = expectCaller(await identity.authenticate(basic("ann", "sesam"), undefined, clientAddress))
+    const { token } = await tokenOf(fixture, byPassword)
+    const known = t.mock.method(TwoGenerationCache.prototype, "set").mock
+    for (const header of [basic("ann", "sesam"), basic("ann", token), `Bearer ${token}`]) {
+      const [scheme = "", value = ""] = header.split(" ")
+      expectCaller(await identity.authenticate(header, undefined, clientAddress))
+      const before = known.callCount()
+      for (const each of [scheme, scheme.toLowerCase(), scheme.toUpperCase()]) {
+        for (const other of [value, value.replace(/=+$/, "")])
+          expectCaller(await identity.authenticate(`${each}   ${other}`, undefined, clientAddress))
+      }
+      assert.equal(known.callCount(), before, scheme)
+    }
   })
 
   it("returns the person's groups", async () => {
