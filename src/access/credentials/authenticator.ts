@@ -34,7 +34,7 @@ interface AuthenticatorContext {
 export class Authenticator {
   readonly #context: AuthenticatorContext
   readonly #basicKey = createSecretKey(randomBytes(32))
-  /** The password credential that a name and password matched, so that only its row is read again. */
+  /** The password credential that a name and password matched: only its row is read again. */
   readonly #verified = new TwoGenerationCache<{ userId: number; credentialId: string; until: number }>(10_000)
 
   constructor(context: AuthenticatorContext) {
