@@ -22,7 +22,7 @@ export const rateBounds = {
   },
   changes: {
     what: "Changes of the database by requests, in its queue at a time",
-    value: 4,
+    value: 1,
     unit: "count",
     per: "person",
     beyond: "further ones wait, so that those of others are made in between",
