@@ -1,5 +1,6 @@
 import { openAsBlob } from "node:fs"
 import { Failure } from "#contract"
+import { CliError } from "../io/failures.ts"
 import type { FilesClient } from "./files-client.ts"
 
 /** Smaller files are sent by one PUT. */
@@ -82,7 +83,9 @@ async function sendChunks(client: FilesClient, upload: Upload, { content, addres
     const reached = await client.sendOnce("PATCH", address, { headers, body: () => chunk }).then(
       (response) => {
         tag = response.headers.get("etag") ?? ""
-        return Number(response.headers.get("upload-offset"))
+        const after = Number(response.headers.get("upload-offset"))
+        if (after > at && after <= upload.size) return after
+        throw new CliError(`The server stored no part of ${upload.path} that was sent; push it again.`)
       },
       async (error: unknown) => {
         const isStale = error instanceof Failure && error.status === 409
