@@ -89,7 +89,7 @@ test("one person's changes of their password wait a few at a time, and beyond th
 })
 
 test("a change of a password that was checked before an administrator set another one changes nothing", async () => {
-  const hashing = { maxConcurrent: 1, cost: { memoryKiB: 33 * 1024, passes: 8 } }
+  const hashing = { maxConcurrent: 1, cost: { memoryKiB: 33 * 1024, passes: 24 } }
   await using testServer = await startTestServer({}, silentLogger, undefined, { hashing })
   const ann = await testServer.person("ann")
   const { ID } = await ann.client.readUser({ query: { UserName: "ann" } })
@@ -106,7 +106,7 @@ test("a change of a password that was checked before an administrator set anothe
 })
 
 test("an account that was requested by an administrator who lost the right meanwhile is not made", async () => {
-  const hashing = { maxConcurrent: 1, cost: { memoryKiB: 33 * 1024, passes: 8 } }
+  const hashing = { maxConcurrent: 1, cost: { memoryKiB: 33 * 1024, passes: 24 } }
   await using testServer = await startTestServer({}, silentLogger, undefined, { hashing })
   const { admin } = testServer
   const eve = await testServer.person("eve", { IsAdmin: true })
