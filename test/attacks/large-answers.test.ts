@@ -193,9 +193,8 @@ test("groups of thousands of members are listed in slices, and left out for peop
   await server.admin.createGroup({ body: { GroupName: "crowd", Members: ["ann"] } })
   makeCrowds(of)
   const waits = t.mock.method(sharedScheduler, "waitForNextSlot").mock
-  const began = performance.now()
   const response = await (await begin(`/groups?pageSize=${groupCount}&sort=ID`, dora)).incoming
-  assert.ok(performance.now() - began < 1_000, "it begins before all members are read")
+  assert.ok(waits.callCount() < groupCount, "it begins before all members are read")
   const { data: groups } = await server.admin.listGroups({ query: { GroupName: `crowd-${groupCount - 1}` } })
   await server.admin.updateGroup({ body: { ID: groups[0]?.ID as number, Members: ["ann"] } })
   const chunks: Buffer[] = []

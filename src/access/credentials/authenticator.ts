@@ -141,7 +141,7 @@ export class Authenticator {
   }
 
   /**
-   * Undefined when a hash is needed: the password is new or too old, or the password has changed.
+   * Undefined when a hash is needed: the password was never checked or too long ago, or it changed.
    */
   async #cachedPassword(key: string): Promise<Caller | undefined> {
     const right = this.#verified.get(key)
