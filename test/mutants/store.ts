@@ -6,6 +6,16 @@ const upgrades = ["src/store/sqlite/upgrade.test.ts", "src/store/sqlite/upgrade.
 
 /** Stored rows and the content of lists. */
 export const store = [
+  ...faults(
+    "src/store/sqlite/search-indexer.ts",
+    ["src/store/sqlite/search-indexer.integration.test.ts"],
+    [["a transaction indexes texts of any length together", "const maxCharacters = 4_000", "const maxCharacters = 4_000_000"]],
+  ),
+  ...faults(
+    "src/store/migrations/0020-search-writes.ts",
+    ["src/store/postgres/search-index.postgres.test.ts"],
+    [["one change moves the words of thousands into PostgreSQL's index", "set (fastupdate = off)", "set (fastupdate = on)"]],
+  ),
   ...faults("src/store/queries/grants.ts", suite, [
     ["the grants of one person are searched for among everybody's", at("grantVisibility", "user_id <> 0 and user_id"), "user_id"],
   ]),

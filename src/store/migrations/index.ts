@@ -17,6 +17,7 @@ import { rolesMigration } from "./0016-roles.ts"
 import { datasetWritersMigration } from "./0017-dataset-writers.ts"
 import { sessionsMigration } from "./0018-sessions.ts"
 import { longTextsLastMigration } from "./0019-long-texts-last.ts"
+import { searchWritesMigration } from "./0020-search-writes.ts"
 import type { Migration } from "./migration.ts"
 
 export { type Dialect, type Migration, migrationError, statementsOf } from "./migration.ts"
@@ -42,5 +43,6 @@ export const migrations: readonly Migration[] = [
   datasetWritersMigration,
   sessionsMigration,
   longTextsLastMigration,
+  searchWritesMigration,
 ]
 export const newestVersion = migrations.length

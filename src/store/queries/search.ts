@@ -44,15 +44,22 @@ export const searchQueries = {
   blockVersions: ({ db }: QueryBuilder, _: object, table: ResourceTable) =>
     db.selectFrom("block_versions").select(["block", "version"]).where("kind", "=", sql.lit(table)),
 
-  /** Changed rows that SQLite's full-text index does not contain yet. */
+  /** Changed rows that SQLite's full-text index does not contain yet, with their characters. */
   changedTexts: ({ db }: QueryBuilder, args: { limit: number }, table: ResourceTable) =>
-    db.selectFrom("search_pending").select("id").where("kind", "=", sql.lit(table)).limit(args.limit),
+    db
+      .selectFrom("search_pending")
+      .select([
+        "id",
+        sql<number>`(select length(search) from ${sql.table(table)} where ${column(table, "id")} = search_pending.id)`.as("n"),
+      ])
+      .where("kind", "=", sql.lit(table))
+      .limit(args.limit),
 
   /** The same for new rows, oldest first. */
   newTexts: ({ anyTable }: QueryBuilder, args: { limit: number }, table: ResourceTable) =>
     anyTable
       .selectFrom(table)
-      .select("id")
+      .select(["id", sql<number>`length(search)`.as("n")])
       .where(sql<boolean>`id > ${markOf(table)}`)
       .orderBy("id")
       .limit(args.limit),

@@ -4,14 +4,20 @@ import type { ChangeTransaction } from "../group-commit/change-transaction.ts"
 import { query } from "../queries/query.ts"
 import { type ResourceTable, resourceTables } from "../tables/index.ts"
 
-/** Rows per transaction: it blocks the process for some milliseconds. */
-const batchSize = 200
+/** Rows per transaction. */
+const maxRows = 200
+/**
+ * Characters per transaction, of which a row may exceed it alone. Each takes about a microsecond,
+ * and nobody is answered meanwhile.
+ */
+const maxCharacters = 4_000
 /**
  * The delay before new rows are indexed, so that many share a transaction. Until then searches read
  * them directly.
  */
 const everyMs = 5_000
-const pauseMs = 50
+/** The pause between two transactions, so that requests are answered in between. */
+const pauseMs = 10
 
 export interface SearchIndexerOptions {
   reads: QueryRunner
@@ -39,27 +45,41 @@ export class SearchIndexer implements AsyncDisposable {
 
   /** Indexes one batch. Resolves with whether more rows are pending. */
   async indexBatch(): Promise<boolean> {
-    let left = batchSize
-    for (const table of resourceTables) left -= left > 0 ? await this.#indexTable(table, left) : 0
-    return left <= 0
+    for (const table of resourceTables) {
+      const { changed, made, isAll } = await this.#nextRows(table)
+      if (changed.length + made.length > 0) await this.#index(table, { changed, made })
+      if (!isAll) return true
+    }
+    return false
   }
 
-  async #indexTable(table: ResourceTable, limit: number): Promise<number> {
-    const { reads, change } = this.#options
-    const idsOf = async (name: "changedTexts" | "newTexts", max: number) =>
-      (await reads.all(query(name, table), { limit: max })).map(([id]) => id as number)
-    const changed = await idsOf("changedTexts", limit)
-    const made = await idsOf("newTexts", limit - changed.length)
+  /** Changed and new rows, as many as one transaction may index. */
+  async #nextRows(table: ResourceTable): Promise<{ changed: number[]; made: number[]; isAll: boolean }> {
+    const { reads } = this.#options
+    const textsOf = async (name: "changedTexts" | "newTexts", limit: number) =>
+      (await reads.all(query(name, table), { limit })) as [id: number, characters: number][]
+    const changed = await textsOf("changedTexts", maxRows)
+    const made = await textsOf("newTexts", maxRows - changed.length)
+    let characters = 0
+    const beyond = [...changed, ...made].findIndex(([, length], i) => {
+      characters += length
+      return i > 0 && characters > maxCharacters
+    })
+    const count = beyond < 0 ? maxRows : beyond
+    const idsOf = (texts: readonly [number, number][]) => texts.map(([id]) => id)
+    const isAll = beyond < 0 && changed.length + made.length < maxRows
+    return { changed: idsOf(changed.slice(0, count)), made: idsOf(made.slice(0, Math.max(0, count - changed.length))), isAll }
+  }
+
+  async #index(table: ResourceTable, { changed, made }: { changed: number[]; made: number[] }): Promise<void> {
     const ids = [...changed, ...made]
-    if (ids.length === 0) return 0
-    await change(async (tx) => {
+    await this.#options.change(async (tx) => {
       await tx.run(query("removeIndexed", table), { ids })
       await tx.run(query("addIndexed", table), { ids })
       await tx.run(query("removePending", table), { ids })
       const id = made.at(-1)
       if (id !== undefined) await tx.run(query("markIndexed", table), { id })
     })
-    return ids.length
   }
 
   async #run(): Promise<void> {
