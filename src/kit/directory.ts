@@ -27,14 +27,14 @@ export class Directory implements AsyncDisposable {
    * The path of this descriptor, or of one name in it, for system calls. Throws if `name` is not a
    * single name.
    */
-  at(name?: string): string {
+  pathOf(name?: string): string {
     if (name === undefined) return `/proc/self/fd/${this.handle.fd}`
     return `/proc/self/fd/${this.handle.fd}/${singleName(name)}`
   }
 
   /** Opens a child directory. Throws the system's `ENOENT`, `ENOTDIR` or `ELOOP` (a link). */
   async directory(name: string): Promise<Directory> {
-    return new Directory(await open(this.at(name), constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW))
+    return new Directory(await open(this.pathOf(name), constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW))
   }
 
   /**
@@ -42,12 +42,12 @@ export class Directory implements AsyncDisposable {
    * file type and closes it.
    */
   file(name: string, flags: number, mode?: number): Promise<FileHandle> {
-    return open(this.at(name), flags | constants.O_NOFOLLOW | constants.O_NONBLOCK, mode)
+    return open(this.pathOf(name), flags | constants.O_NOFOLLOW | constants.O_NONBLOCK, mode)
   }
 
   /** Opens a descendant by single names. An empty list opens this directory a second time. */
   async descend([first, ...names]: readonly string[]): Promise<Directory> {
-    let here = await (first === undefined ? Directory.open(this.at()) : this.directory(first))
+    let here = await (first === undefined ? Directory.open(this.pathOf()) : this.directory(first))
     for (const name of names) {
       try {
         const next = await here.directory(name)
@@ -67,10 +67,10 @@ export class Directory implements AsyncDisposable {
    */
   async ensure(names: readonly string[], options: { mode?: number; uid?: number; gid?: number } = {}): Promise<Directory> {
     const { mode = 0o755, uid, gid = uid } = options
-    let here = await Directory.open(this.at())
+    let here = await Directory.open(this.pathOf())
     for (const name of names) {
       try {
-        const made = await mkdir(here.at(name), { mode }).then(() => true, ignoreExisting)
+        const made = await mkdir(here.pathOf(name), { mode }).then(() => true, ignoreExisting)
         const next = await here.directory(name)
         await here.close()
         here = next

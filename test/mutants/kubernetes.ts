@@ -80,8 +80,8 @@ export const kubernetes = [
       ],
       [
         "all starts of one person lock their paths at once",
-        at("MountLocks.lock", "this.#limiter.run(user, () => this.#lockAll(wanted))"),
-        "this.#lockAll(wanted)",
+        at("MountLocks.lock", "using _turn = await this.#queue.acquire(user)"),
+        "",
       ],
       [
         "each directory that leads to a mount takes memory until its start ends",

@@ -109,6 +109,13 @@ export const containerBounds = {
   },
   mountLocks: {
     what: "Starts and ends of starts on a cluster, in which the directories on the paths of their mounts change their owner, at a time",
+    value: 64,
+    unit: "count",
+    per: "process",
+    beyond: "further ones wait",
+  },
+  mountLocksOfPerson: {
+    what: "Those of one person",
     value: 4,
     unit: "count",
     per: "person",

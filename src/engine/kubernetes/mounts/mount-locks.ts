@@ -1,11 +1,12 @@
 import type { BigIntStats } from "node:fs"
 import { lstat } from "node:fs/promises"
 import { bounds } from "#contract"
-import { PersonLimiter } from "#http"
-import type { Directory } from "#kit"
+import { type Directory, OwnerQueue } from "#kit"
 import { EngineError, type Mount } from "../../engine.ts"
 import { type Enter, visitDirectories } from "./directory-walk.ts"
 import { keyOf, PathSet } from "./path-set.ts"
+
+const { mountLocks, mountLocksOfPerson } = bounds.containers
 
 /** Only a name's owner may rename or remove it, whoever may write to the directory. */
 const sticky = 0o1000
@@ -40,11 +41,7 @@ export class MountLocks {
   /** The number of locks that have ended. */
   #ended = 0
   /** Each start that locks, and each that unlocks, has all directories of a path open. */
-  readonly #limiter = new PersonLimiter<string>({
-    maxRunning: bounds.containers.mountLocks.value,
-    maxWaiting: Number.POSITIVE_INFINITY,
-    message: (count) => `${count} starts of yours lock directories already`,
-  })
+  readonly #queue = new OwnerQueue(mountLocks.value, mountLocksOfPerson.value)
 
   constructor(options: MountLockOptions) {
     this.#options = options
@@ -57,7 +54,8 @@ export class MountLocks {
   async lock(mounts: readonly Mount[], user: string): Promise<void> {
     const wanted = new Map(mounts.map((mount) => [keyOf(mount.source), mount]))
     for (const key of wanted.keys()) this.#held.add(key)
-    await this.#limiter.run(user, () => this.#lockAll(wanted))
+    using _turn = await this.#queue.acquire(user)
+    await this.#lockAll(wanted)
   }
 
   async #lockAll(wanted: ReadonlyMap<string, Mount>): Promise<void> {
@@ -84,7 +82,7 @@ export class MountLocks {
     try {
       const before = await child.stat()
       await this.#takeOwnership(child, before)
-      const { dev, ino } = await lstat(parent.at(name), { bigint: true })
+      const { dev, ino } = await lstat(parent.pathOf(name), { bigint: true })
       if (dev !== before.dev || ino !== before.ino) throw new Error("replaced")
       return child
     } catch (error) {
@@ -117,7 +115,8 @@ export class MountLocks {
    */
   async unlock(sources: readonly string[], user: string, needed: () => readonly string[]): Promise<void> {
     this.forget(sources)
-    await this.#limiter.run(user, () => this.#unlockAll(sources, needed))
+    using _turn = await this.#queue.acquire(user)
+    await this.#unlockAll(sources, needed)
   }
 
   /** While a directory is locked, the names in it keep their meaning: it is given back last. */
