@@ -8,7 +8,7 @@ export interface ImageMaintenanceOptions {
   kept: Pick<KeptImagePuller, "round">
   pruner: Pick<ImagePruner, "prune">
   /** While another process keeps and prunes, this one does not. Default: always. */
-  isInCharge?: () => boolean
+  isLeader?: () => boolean
   clock: Clock
   logger: Logger
 }
@@ -43,7 +43,7 @@ export class ImageMaintenance implements AsyncDisposable {
     const { clock, logger } = this.#options
     while (!this.#closing.signal.aborted) {
       const woken = this.#wake.signal
-      if (this.#options.isInCharge?.() ?? true) await round().catch((err: unknown) => logger.warn({ err }, failed))
+      if (this.#options.isLeader?.() ?? true) await round().catch((err: unknown) => logger.warn({ err }, failed))
       await clock.sleep(roundMs, AbortSignal.any([this.#closing.signal, woken])).catch(() => {})
     }
   }

@@ -22,7 +22,7 @@ export interface ImagesOptions {
   ownerOf(image: ImageRow): Promise<{ person: ImageUser; byAdmin: boolean }>
   pruneRules: PruneRules
   /** While another process keeps and prunes images, this one does not. Default: always. */
-  isInCharge?: () => boolean
+  isLeader?: () => boolean
   clock: Clock
   logger: Logger
 }

@@ -43,11 +43,11 @@ export async function createConfiguredEngine(made: {
   clock: Clock
   logger: Logger
   /** As in `DockerOptions`. */
-  isInCharge: () => boolean
+  isLeader: () => boolean
   gpuToolPath: string | undefined
   stack: AsyncDisposableStack
 }): Promise<Engine> {
-  const { isInCharge, gpuToolPath, settings, dataDir, filesRoot, store, registries, clock, logger, stack } = made
+  const { isLeader, gpuToolPath, settings, dataDir, filesRoot, store, registries, clock, logger, stack } = made
   const { instance } = store
   const onPull = createPullRecorder({ store, logger })
   if (settings.engine === "fake") {
@@ -64,7 +64,7 @@ export async function createConfiguredEngine(made: {
     })
   }
   if (settings.engine === "kubernetes") {
-    const options = { ...kubernetesOptions(settings), instance, filesRoot, registries, isInCharge, clock, logger }
+    const options = { ...kubernetesOptions(settings), instance, filesRoot, registries, isLeader, clock, logger }
     return createEngine({ kind: "kubernetes", ...options }).catch((error: unknown) => refuse(error, logger))
   }
   return createEngine({
@@ -87,7 +87,7 @@ export async function createConfiguredEngine(made: {
     maxImageBytes: settings.maxImageSize,
     onPull,
     seccompFile: settings.seccomp,
-    isInCharge,
+    isLeader,
     clock,
     logger,
   }).catch((error: unknown) => refuse(error, logger))

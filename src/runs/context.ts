@@ -57,7 +57,7 @@ export interface RunsContext {
   /** A transaction. In a supervision, it is rolled back once another process has taken over. */
   readonly change: Store["change"]
   /** In a supervision, throws once another process may have taken over. */
-  assertInCharge(): void
+  assertLeader(): void
   readonly engine: Engine
   readonly clock: Clock
   readonly logger: Logger

@@ -79,7 +79,7 @@ export interface Runs extends AsyncDisposable {
    */
   startSupervisor(): void
   /** Whether this process supervises the runs now. */
-  isInCharge(): boolean
+  isLeader(): boolean
   /** The state of the supervision, in words; undefined if no other process could have it. */
   checkSupervision(): Promise<{ ok: boolean; msg: string } | undefined>
 
@@ -208,7 +208,7 @@ export async function openRuns(options: RunsOptions): Promise<Runs> {
   }
   return {
     startSupervisor: () => election.start(),
-    isInCharge: () => election.isInCharge,
+    isLeader: () => election.isLeader,
     checkSupervision: () => election.check(),
     start: (request, options = {}) => startRun(parts, request, options),
     findByIdempotencyKey: (userId, idempotency) => findByIdempotencyKey(ctx.store, userId, idempotency),
@@ -273,7 +273,7 @@ function createContext(options: RunsOptions, closed: AbortSignal): RunsContext {
   return {
     store,
     change: (work, options) => store.change(work, options),
-    assertInCharge: () => {},
+    assertLeader: () => {},
     engine: options.engine,
     clock,
     logger,

@@ -127,7 +127,7 @@ test("an installation from the chart runs projects, with two replicas of the rol
     assert.equal(await read(), "a,b\n", "the gateway needs neither API nor supervisor")
     await kubectl(["rollout", "status", "deployment/q-api", "--timeout=120s"])
     await kubectl(["rollout", "status", "deployment/q-supervisor", "--timeout=120s"])
-    await eventually("a supervisor is in charge", async () => (await fetch(`${values.urls.base}/readyz`)).status === 200, 60_000)
+    await eventually("a process supervises", async () => (await fetch(`${values.urls.base}/readyz`)).status === 200, 60_000)
     assert.equal((await client.stopRun({ query: { ID: started.ID } })).ok, true)
     assert.equal((await client.startRun({ body: { ProjectID, Memory: 64 } })).State, "ready")
   } finally {

@@ -274,7 +274,7 @@ export const confinement = [
   ...faults("src/engine/docker/docker-engine.ts", network, [
     [
       "runs are open when Quayside is stopped",
-      at("DockerEngine.[Symbol.asyncDispose]", "if (isInCharge && (await this.#networks.removeUnused()))"),
+      at("DockerEngine.[Symbol.asyncDispose]", "if (isLeader && (await this.#networks.removeUnused()))"),
       "await this.#networks.removeUnused()\n   ",
     ],
   ]),

@@ -23,7 +23,7 @@ export const processes = [
   ...faults("src/engine/docker/containers/run-starter.ts", recovery, [
     [
       "a replaced process removes the container of the next one",
-      at("RunStarter.#undo", "if (this.#options.isInCharge?.() === false) return"),
+      at("RunStarter.#undo", "if (this.#options.isLeader?.() === false) return"),
       "",
     ],
   ]),
@@ -68,7 +68,7 @@ export const processes = [
     ["a process that lost the files keeps them", at("SharedFiles.#serveUntilLost", "await this.#replaceCurrent(undefined)"), ""],
   ]),
   ...faults("src/engine/docker/docker-engine.ts", recovery, [
-    ["a process that only follows releases pins", at("DockerEngine.#observe", "this.#options.isInCharge?.() === false"), "false"],
+    ["a process that only follows releases pins", at("DockerEngine.#observe", "this.#options.isLeader?.() === false"), "false"],
   ]),
   ...faults(
     "src/access/passwords/throttle.ts",

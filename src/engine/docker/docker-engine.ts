@@ -142,9 +142,9 @@ class DockerEngine implements Engine {
   }
 
   async check(signal?: AbortSignal): Promise<void> {
-    // The process in charge has set the rules, and knows what they have to be.
-    const isInCharge = this.#options.isInCharge?.() ?? true
-    await Promise.all([this.ping(signal), isInCharge && this.#firewall?.check()])
+    // The leader has set the rules, and knows what they have to be.
+    const isLeader = this.#options.isLeader?.() ?? true
+    await Promise.all([this.ping(signal), isLeader && this.#firewall?.check()])
   }
 
   async capacity(signal?: AbortSignal): Promise<NodeCapacity[]> {
@@ -196,7 +196,7 @@ class DockerEngine implements Engine {
 
   async #observe(): Promise<ObservedRun[]> {
     const { signal } = this.#closing
-    if (this.#options.isInCharge?.() === false) return this.#observer.observe(await this.#nodeName(signal), signal)
+    if (this.#options.isLeader?.() === false) return this.#observer.observe(await this.#nodeName(signal), signal)
     const repairing = this.#repairFirewall()
     try {
       const pinned = await this.#pins.pinnedKeys()
@@ -390,8 +390,8 @@ class DockerEngine implements Engine {
     this.#closing.abort(new EngineError("engine_error", "The engine is closed"))
     await this.#observation.whenIdle()
     this.#closing = new AbortController()
-    const isInCharge = this.#options.isInCharge?.() ?? true
-    if (isInCharge && (await this.#networks.removeUnused())) await this.#firewall?.remove().catch(() => {})
+    const isLeader = this.#options.isLeader?.() ?? true
+    if (isLeader && (await this.#networks.removeUnused())) await this.#firewall?.remove().catch(() => {})
     this.#client.close()
   }
 }

@@ -65,7 +65,7 @@ export interface DockerOptions extends GpuOptions {
    * Whether this process is the one that starts and ends runs now, of several with one database.
    * While it is not, it leaves to the other what a start or a crash left. Default: always.
    */
-  isInCharge?: (() => boolean) | undefined
+  isLeader?: (() => boolean) | undefined
   clock?: Clock
   logger?: Logger
 }

@@ -196,11 +196,11 @@ describe("an aborted start", () => {
 
 describe("an engine of a process that another one has replaced", () => {
   test("leaves the container that the other one started when its own start fails", async () => {
-    let isInCharge = true
-    await using slow = await rig.open({ stagingDir: rig.stagingDir, isInCharge: () => isInCharge })
+    let isLeader = true
+    await using slow = await rig.open({ stagingDir: rig.stagingDir, isLeader: () => isLeader })
     const spec = sleeper()
     const replaced = slow.start(spec, ignore, never, async () => {
-      isInCharge = false
+      isLeader = false
       await rig.engine.start(spec, ignore, never)
       throw new EngineError("engine_error", "Another process supervises the runs")
     })
@@ -210,8 +210,8 @@ describe("an engine of a process that another one has replaced", () => {
     await rig.engine.stop(spec.key, { graceMs: 0 })
   })
 
-  test("releases no pins, and those in charge do", async () => {
-    await using standby = await rig.open({ stagingDir: rig.stagingDir, isInCharge: () => false })
+  test("releases no pins, and the leader does", async () => {
+    await using standby = await rig.open({ stagingDir: rig.stagingDir, isLeader: () => false })
     await pinsOf("c".repeat(32))
     await standby.observe()
     assert.deepEqual(await readdir(rig.stagingDir), ["c".repeat(32)])

@@ -63,7 +63,7 @@ export interface KubernetesOptions {
    * Whether this process is the one that starts and ends runs now, of several with one database.
    * While it is not, it leaves to the other what a start or a crash left. Default: always.
    */
-  isInCharge?: (() => boolean) | undefined
+  isLeader?: (() => boolean) | undefined
   clock?: Clock | undefined
   logger?: Logger | undefined
 }

@@ -44,8 +44,8 @@ export async function openEngine(
 ): Promise<OpenedEngine> {
   const registries = new RegistryAllowlist({ allowed: context.settings.registries })
   // The runs of a process that is alone go on while it starts.
-  const isInCharge = () => late.runs?.isInCharge() ?? store.notices === undefined
-  const engine = context.stack.use(await createConfiguredEngine({ ...context, store, registries, isInCharge, gpuToolPath }))
+  const isLeader = () => late.runs?.isLeader() ?? store.notices === undefined
+  const engine = context.stack.use(await createConfiguredEngine({ ...context, store, registries, isLeader, gpuToolPath }))
   const finishIsolation = context.roles.has("supervisor") ? await startIsolation({ ...context, store, engine }) : undefined
   return { engine, registries, finishIsolation }
 }
@@ -66,7 +66,7 @@ export async function openRunComponents(
       credentials: readRegistryCredentials(settings.registryCredentials),
       ownerOf: createImageOwnerLookup({ store, clock }),
       pruneRules: { days: settings.pruneImagesDays, maxBytes: settings.pruneImagesSize },
-      isInCharge: () => late.runs?.isInCharge() ?? false,
+      isLeader: () => late.runs?.isLeader() ?? false,
       clock,
       logger,
     }),

@@ -117,7 +117,7 @@ async function removeContainer(ctx: RunsContext, run: RunRow): Promise<void> {
 
 async function stopEngine(ctx: RunsContext, run: RunRow): Promise<void> {
   const { engine, settings, clock, closed } = ctx
-  ctx.assertInCharge()
+  ctx.assertLeader()
   const { graceMs, timeoutsMs } = settings
   const late = new AbortController()
   const over = new AbortController()

@@ -94,7 +94,7 @@ export class LaunchAttempt implements Disposable {
     ])
     const spec = { ...engineSpecOf(this.#run, { installation: this.#ctx.settings.installation }), imagePolicy, diskMiB }
     const resolveSpec = (image: ImageInfo) => this.#resolveSpec(image)
-    this.#ctx.assertInCharge()
+    this.#ctx.assertLeader()
     const started = await this.#untilStuck(this.#ctx.engine.start(spec, (step) => this.#report(step), this.#controller.signal, resolveSpec))
     this.#started = true
     this.#enterState("starting")
@@ -150,7 +150,7 @@ export class LaunchAttempt implements Disposable {
   /** Called by the engine right before it mounts: pulling an image may have taken hours. */
   async #resolveSpec(image: ImageInfo): ReturnType<ResolveSpec> {
     await this.#replan(image)
-    this.#ctx.assertInCharge()
+    this.#ctx.assertLeader()
     this.#registryDigest = image.registryDigest
     this.#ctx.onImageUse?.(image.digest)
     const spec = engineSpecOf(this.#run, { image, installation: this.#ctx.settings.installation })

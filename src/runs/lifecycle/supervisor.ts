@@ -184,7 +184,7 @@ export class Supervisor {
   #remove(key: string, message: string): void {
     if (this.#removals.has(key)) return
     const { engine, logger, settings, closed } = this.#ctx
-    this.#ctx.assertInCharge()
+    this.#ctx.assertLeader()
     logger.warn({ key }, `${message}; stopping it`)
     const removal = engine
       .stop(key, { graceMs: settings.graceMs, signal: closed })

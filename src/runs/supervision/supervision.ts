@@ -82,16 +82,16 @@ function supervisionContext(
   base: RunsContext,
   { lease, closed, scheduleObservation }: { lease: Lease } & Pick<RunsContext, "closed" | "scheduleObservation">,
 ): RunsContext {
-  const assertInCharge = () => {
+  const assertLeader = () => {
     if (!lease.isHeld()) throw new LeaseLostError("Another process may supervise the runs")
   }
   return {
     ...base,
     closed,
     scheduleObservation,
-    assertInCharge,
+    assertLeader,
     async change(work, options) {
-      assertInCharge()
+      assertLeader()
       return base.change(async (tx) => {
         await lease.assertHeldIn(tx)
         return work(tx)

@@ -59,7 +59,7 @@ export class SupervisorElection implements AsyncDisposable {
   }
 
   /** Whether this process may start and end runs; also true just before it begins to supervise. */
-  get isInCharge(): boolean {
+  get isLeader(): boolean {
     return this.#lease?.isHeld() ?? false
   }
 

@@ -273,7 +273,7 @@ export class RunStarter {
    * Best effort: if the daemon is gone, `observe` later finds the remains, and they are stopped.
    */
   async #undo(key: string): Promise<void> {
-    if (this.#options.isInCharge?.() === false) return
+    if (this.#options.isLeader?.() === false) return
     const found = await this.#inspect(containerName(key), { signal: AbortSignal.timeout(undoTimeoutMs) }).catch(() => undefined)
     if (found && belongsToInstance(this.#options.instance, found.Config.Labels)) {
       await removeContainer(this.#client, found, { graceMs: 0, owner: containerIdentityOf(found.Config.Labels)?.user }).catch(() => {})

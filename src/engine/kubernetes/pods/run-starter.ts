@@ -101,13 +101,13 @@ export class RunStarter {
     return this.#parts.context.options.pods?.queue !== undefined
   }
 
-  get #isInCharge(): boolean {
-    return this.#parts.context.options.isInCharge?.() ?? true
+  get #isLeader(): boolean {
+    return this.#parts.context.options.isLeader?.() ?? true
   }
 
   /** If the cluster cannot be reached, `observe` shows what is left. */
   async #undo(key: string): Promise<void> {
-    if (!this.#isInCharge) return
+    if (!this.#isLeader) return
     const { remove } = this.#parts
     const late = AbortSignal.timeout(cleanupMs)
     await remove(key, { graceMs: 0, signal: late }).catch((err: unknown) => this.#log.warn({ key, err }, "a failed start was not undone"))
@@ -293,7 +293,7 @@ export class RunStarter {
    */
   async #unlock(sources: readonly string[], { user }: RunSpec): Promise<void> {
     const { locks, pods } = this.#parts
-    if (!this.#isInCharge) return locks.forget(sources)
+    if (!this.#isLeader) return locks.forget(sources)
     if (sources.length === 0) return
     const isLeft = (pod: V1Pod) => stateOf(pod) === "created" && !this.#locking.has(podIdentity(pod.metadata)?.key ?? "")
     const needed = () => [...pods.known.values()].filter(isLeft).flatMap((pod) => sourcesOf(pod))
