@@ -5,6 +5,8 @@ import { createCertificate } from "../../test/fixtures/kubernetes/certificate.ts
 
 const pods = "10.200."
 const kubeletPort = 10_250
+/** Source: `ListenAndServeKubeletServer` in pkg/kubelet/server/server.go of Kubernetes. */
+const kubeletIdleMs = 90_000
 /** A kubelet says about this much of a pod, nearly all of which nobody reads. */
 const filler = "x".repeat(2_500)
 
@@ -26,6 +28,7 @@ export async function openMachines(nodes: number): Promise<SimulatedMachines> {
   const kubelet = createSecureServer(await createCertificate(), (request, response) =>
     answerForKubelet(request, response, { podsOf, seconds: (performance.now() - startedAt) / 1_000 }),
   )
+  kubelet.keepAliveTimeout = kubeletIdleMs
   const kubelets = Array.from({ length: nodes }, () => createServer((socket) => void kubelet.emit("connection", socket)))
   await Promise.all([listen(program, 0, "0.0.0.0"), ...kubelets.map((each, n) => listen(each, kubeletPort, nodeAddress(n)))])
   return {

@@ -41,7 +41,7 @@ import { readPodLogs } from "./observe/read-logs.ts"
 import { instanceSelector, podIdentity, runName, storedSpec } from "./pods/names.ts"
 import { PodEventFeed } from "./pods/pod-events.ts"
 import { variablesOfSecret } from "./pods/pod-manifest.ts"
-import { ObservedRunCache, observedRun, wasDisrupted } from "./pods/pod-state.ts"
+import { ObservedRunCache, observedRun, stateOf, wasDisrupted } from "./pods/pod-state.ts"
 import { RunStarter, sortByRank } from "./pods/run-starter.ts"
 
 /** How long the cluster may take to delete a pod beyond its grace. */
@@ -92,6 +92,7 @@ class KubernetesEngine implements Engine {
           signal,
         }),
       groupOf: ({ metadata }) => podIdentity(metadata)?.key,
+      isSelected: (pod) => stateOf(pod) === "created",
       onDeleted: (pod) => this.#keepIfDisrupted(pod),
       clock,
     })
@@ -262,6 +263,7 @@ class KubernetesEngine implements Engine {
     await undefinedIfMissing(
       this.#client.core("delete the pods of runs", (core, settings) => core.deleteNamespacedPod({ namespace, name, body }, settings), {
         signal,
+        onlyMetadata: true,
       }),
     )
   }

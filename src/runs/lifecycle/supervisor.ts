@@ -5,19 +5,11 @@ import type { CapacityCache } from "../admission/capacity-cache.ts"
 import { startQueuedRuns } from "../admission/queue.ts"
 import type { RunsContext } from "../context.ts"
 import { GpuWatch } from "../limits/gpu-watch.ts"
+import { gapAfterMs } from "../supervision/observation-gap.ts"
 import type { RowFollower } from "../supervision/row-follower.ts"
 import { WakeSignal } from "../wake-signal.ts"
 import { adoptContainer } from "./adoption.ts"
 import { RunController } from "./run-controller.ts"
-
-/** Shortest time between two observations, however often the engine reports changes. */
-const minGapMs = 50
-/**
- * An observation reads all runs, and each start reports several changes. So the gap grows with the
- * duration: at most a tenth of the time is used for observing, however many runs there are.
- */
-const gapPerDuration = 9
-const maxGapMs = 1_000
 
 /**
  * Compares desired and observed state, whenever the engine reports a change and every few seconds.
@@ -108,7 +100,7 @@ export class Supervisor {
       await this.#attempt("rows", () => this.#rows.compareIfDue())
       const beganAt = clock.monotonic()
       await this.#attempt("engine", () => this.#compareWithEngine())
-      const gapMs = Math.max(minGapMs, Math.min(maxGapMs, (clock.monotonic() - beganAt) * gapPerDuration))
+      const gapMs = gapAfterMs(clock.monotonic() - beganAt)
       if (this.#reachable && this.#containerDevices)
         await this.#attempt("queue", () => startQueuedRuns(this.#ctx, this.#capacity, this.containerDevices()))
       await clock.sleep(gapMs, closed).catch(() => {})

@@ -3,9 +3,8 @@ import type { CapacityCache } from "../admission/capacity-cache.ts"
 import type { RunsContext } from "../context.ts"
 import { portOf } from "../lifecycle/engine-spec.ts"
 import { WakeSignal } from "../wake-signal.ts"
+import { gapAfterMs } from "./observation-gap.ts"
 
-/** Shortest time between two observations. */
-const minGapMs = 50
 /** Longest time between two observations, if the engine reports nothing. */
 const observeEveryMs = 30_000
 
@@ -41,6 +40,7 @@ export class RouteFollower {
     watching.catch((err: unknown) => closed.aborted || logger.error({ err }, "the engine's events are not received"))
     let isReachable = true
     while (!closed.aborted) {
+      const beganAt = clock.monotonic()
       const failure = await this.#update(closed).then(
         () => undefined,
         (error: unknown) => error,
@@ -48,7 +48,7 @@ export class RouteFollower {
       if (failure !== undefined && isReachable && !closed.aborted)
         logger.warn({ err: failure }, "the addresses of runs cannot be refreshed and stay as they are")
       isReachable = failure === undefined
-      await clock.sleep(minGapMs, closed).catch(() => {})
+      await clock.sleep(gapAfterMs(clock.monotonic() - beganAt), closed).catch(() => {})
       await signal.wait(clock, closed, isReachable ? observeEveryMs : this.#ctx.settings.observeEveryMs)
     }
     await watching.catch(() => {})

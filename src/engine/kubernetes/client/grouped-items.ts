@@ -1,13 +1,25 @@
 import type { KubernetesObject } from "@kubernetes/client-node"
 
+export interface GroupingOptions<T> {
+  /** The group to which an item belongs. Default: there are no groups. */
+  groupOf?: ((item: T) => string | undefined) | undefined
+  /** The items that `selected` has. Default: none. */
+  isSelected?: ((item: T) => boolean) | undefined
+}
+
 /** Objects by their names, and by the groups to which they belong. */
 export class GroupedItems<T extends KubernetesObject> {
-  readonly #groupOf: (item: T) => string | undefined
+  readonly #options: GroupingOptions<T>
   readonly #items = new Map<string, T>()
   readonly #groups = new Map<string, Map<string, T>>()
+  readonly #selected = new Set<T>()
 
-  constructor(groupOf: (item: T) => string | undefined) {
-    this.#groupOf = groupOf
+  constructor(options: GroupingOptions<T>) {
+    this.#options = options
+  }
+
+  get selected(): ReadonlySet<T> {
+    return this.#selected
   }
 
   get all(): ReadonlyMap<string, T> {
@@ -27,7 +39,8 @@ export class GroupedItems<T extends KubernetesObject> {
     const name = item.metadata?.name ?? ""
     const changed = this.remove(name)
     this.#items.set(name, item)
-    const group = this.#groupOf(item)
+    if (this.#options.isSelected?.(item)) this.#selected.add(item)
+    const group = this.#options.groupOf?.(item)
     if (group === undefined) return changed
     const members = this.#groups.get(group) ?? new Map<string, T>()
     this.#groups.set(group, members.set(name, item))
@@ -37,8 +50,10 @@ export class GroupedItems<T extends KubernetesObject> {
   /** Returns the groups that changed. */
   remove(name: string): string[] {
     const item = this.#items.get(name)
+    if (item === undefined) return []
     this.#items.delete(name)
-    const group = item && this.#groupOf(item)
+    this.#selected.delete(item)
+    const group = this.#options.groupOf?.(item)
     if (group === undefined) return []
     const members = this.#groups.get(group)
     members?.delete(name)
@@ -47,12 +62,12 @@ export class GroupedItems<T extends KubernetesObject> {
   }
 
   removeGroup(name: string): void {
-    for (const each of this.#groups.get(name)?.keys() ?? []) this.#items.delete(each)
-    this.#groups.delete(name)
+    for (const each of [...(this.#groups.get(name)?.keys() ?? [])]) this.remove(each)
   }
 
   clear(): void {
     this.#items.clear()
     this.#groups.clear()
+    this.#selected.clear()
   }
 }

@@ -16,7 +16,8 @@ const namesIn = (pods: readonly V1Pod[]) => pods.map(({ metadata }) => metadata?
 function reflectorOf({ client }: FakeApiServer, clock?: ManualClock): Reflector<V1Pod> {
   const list = (page: PageRequest, signal: AbortSignal) =>
     client.core("list pods", (core, settings) => core.listNamespacedPod({ namespace: "test", ...page }, settings), { signal })
-  return new Reflector<V1Pod>({ client, path, list, groupOf: ({ metadata }) => metadata?.labels?.run, clock })
+  const groupOf = ({ metadata }: V1Pod) => metadata?.labels?.run
+  return new Reflector<V1Pod>({ client, path, list, groupOf, isSelected: ({ status }) => status?.phase === "Pending", clock })
 }
 
 suite("a copy of a collection", () => {
@@ -33,6 +34,22 @@ suite("a copy of a collection", () => {
     assert.deepEqual([namesIn(pods.group("a")), namesIn(pods.group("b"))], [[], ["a-1", "b-0"]])
     assert.deepEqual(namesIn([...pods.known.values()]), ["a-1", "b-0"])
     assert.deepEqual(server.asked, [`list ${path}`, `watch ${path}`])
+  })
+
+  test("selected items are those that the option wants in their present state", async () => {
+    await using server = await startFakeApiServer()
+    for (const [name, phase] of Object.entries({ a: "Pending", b: "Pending", c: "Running" })) server.set(pod(name, name, phase))
+    await using pods = reflectorOf(server)
+    await pods.items()
+    assert.deepEqual(namesIn([...pods.selected]), ["a", "b"])
+    server.set(pod("a", "a", "Running"))
+    server.set(pod("c", "c", "Pending"))
+    server.remove("b")
+    server.set(pod("d", "d"))
+    await eventually("the last change has arrived", () => pods.group("d").length === 1)
+    assert.deepEqual(namesIn([...pods.selected]), ["c", "d"])
+    pods.forgetGroup("d")
+    assert.deepEqual(namesIn([...pods.selected]), ["c"])
   })
 
   test("a listener of a group hears of that group's changes alone, and both groups of an object that moves", async () => {

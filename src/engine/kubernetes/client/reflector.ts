@@ -3,7 +3,7 @@ import { abortable, type Clock, systemClock } from "#kit"
 import { EngineError } from "../../engine.ts"
 import type { ClusterClient } from "./cluster-client.ts"
 import { isAccessDenied, unreachableError } from "./errors.ts"
-import { GroupedItems } from "./grouped-items.ts"
+import { GroupedItems, type GroupingOptions } from "./grouped-items.ts"
 
 const firstWaitMs = 100
 const maxWaitMs = 2_000
@@ -22,7 +22,7 @@ export interface PageRequest {
   _continue?: string
 }
 
-export interface ReflectorOptions<T> {
+export interface ReflectorOptions<T> extends GroupingOptions<T> {
   client: ClusterClient
   /** The path of the collection, such as `/api/v1/namespaces/x/pods`. */
   path: string
@@ -31,8 +31,6 @@ export interface ReflectorOptions<T> {
   list: (page: PageRequest, signal: AbortSignal) => Promise<ListPage<T>>
   /** The items that are kept. Default: all. */
   isWanted?: (item: T) => boolean
-  /** The group to which an item belongs. Default: there are no groups. */
-  groupOf?: (item: T) => string | undefined
   /** Called with the last state of an item that was deleted while the watch was connected. */
   onDeleted?: (item: T) => void
   clock?: Clock | undefined
@@ -63,7 +61,7 @@ export class Reflector<T extends KubernetesObject> implements AsyncDisposable {
 
   constructor(options: ReflectorOptions<T>) {
     this.#options = options
-    this.#items = new GroupedItems(options.groupOf ?? (() => undefined))
+    this.#items = new GroupedItems(options)
     this.#clock = options.clock ?? systemClock
   }
 
@@ -78,9 +76,19 @@ export class Reflector<T extends KubernetesObject> implements AsyncDisposable {
     return this.#items.all
   }
 
+  /** Whether the items are current now, as far as the watch shows. */
+  get isSynced(): boolean {
+    return this.#isSynced
+  }
+
   /** The items that are known now, current or not. */
   get known(): ReadonlyMap<string, T> {
     return this.#items.all
+  }
+
+  /** The known items that the option `isSelected` wants. */
+  get selected(): ReadonlySet<T> {
+    return this.#items.selected
   }
 
   /** The known items by group. */

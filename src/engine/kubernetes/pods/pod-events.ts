@@ -39,13 +39,13 @@ export class PodEventFeed implements AsyncDisposable {
   }
 
   /** Must be called before anything happens to the pods: earlier events are not read. */
-  async follow(pods: readonly V1Pod[], signal: AbortSignal): Promise<PodEvents> {
+  async follow(pods: readonly Pick<V1Pod, "metadata">[], signal: AbortSignal): Promise<PodEvents> {
     const uids = pods.map(({ metadata }) => metadata?.uid ?? "")
     for (const uid of uids) this.#followed.add(uid)
     this.#linger.abort()
     this.#reflector ??= this.#open()
     const reflector = this.#reflector
-    await this.#untilWatched(reflector, signal)
+    if (!reflector.isSynced) await this.#untilWatched(reflector, signal)
     return {
       onChange(listener) {
         const stops = uids.map((uid) => reflector.onGroupChange(uid, listener))

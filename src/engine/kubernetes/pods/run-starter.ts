@@ -31,6 +31,9 @@ const cleanupMs = 60_000
 /** A right that was judged longer ago than this is judged again when the programs run. */
 const judgedForMs = 2_000
 
+/** A pod that was just created, and of which nothing else is needed. */
+type NewPod = Pick<V1Pod, "metadata">
+
 /** Others took the room that all pods of a run had together: they give it back and wait again. */
 class ScatteredError extends Error {}
 
@@ -42,6 +45,7 @@ export interface StartRequest {
 
 interface StarterParts {
   client: ClusterClient
+  /** Those whose programs have not started are its selected items. */
   pods: Reflector<V1Pod>
   events: PodEventFeed
   images: ClusterImages
@@ -141,18 +145,18 @@ export class RunStarter {
   }
 
   /** The pods wait at their gates until all that belongs to them exists. */
-  async #createPods(spec: RunSpec, image: FoundImage, signal: AbortSignal): Promise<V1Pod[]> {
+  async #createPods(spec: RunSpec, image: FoundImage, signal: AbortSignal): Promise<NewPod[]> {
     const { client, context } = this.#parts
     const hasCredentials = image.host !== undefined && spec.imagePolicy.credentials !== undefined
     const internet = internetLabelValue(context.options, spec.internetOf)
     const common = { spec, image: image.reference, isPreloaded: image.host === undefined, internet, hasCredentials }
-    const pods: V1Pod[] = []
+    const pods: NewPod[] = []
     for (let rank = 0; rank < spec.nodes; rank += 1) {
       const body = podManifest(context, { ...common, rank })
       const create = client.apply(
         "create the pods of runs",
         ({ core }, fields, settings) => core.patchNamespacedPod({ ...fields, name: podName(spec.key, rank), body }, settings),
-        { signal },
+        { signal, onlyMetadata: true },
       )
       pods.push(await create)
     }
@@ -174,7 +178,7 @@ export class RunStarter {
     return this.#parts.client.apply(
       "create the secrets of runs",
       ({ core }, fields, settings) => core.patchNamespacedSecret({ ...fields, name, body }, settings),
-      { signal },
+      { signal, onlyMetadata: true },
     )
   }
 
@@ -211,7 +215,7 @@ export class RunStarter {
     }
   }
 
-  async #openGates(pods: readonly V1Pod[], signal: AbortSignal): Promise<void> {
+  async #openGates(pods: readonly NewPod[], signal: AbortSignal): Promise<void> {
     const { client } = this.#parts
     const { setHeaderOptions, PatchStrategy } = client.library
     const body = [
@@ -227,7 +231,7 @@ export class RunStarter {
               { namespace: client.namespace, name: metadata?.name ?? "", body },
               setHeaderOptions("Content-Type", PatchStrategy.JsonPatch, settings),
             ),
-          { signal },
+          { signal, onlyMetadata: true },
         ),
       ),
     )
@@ -295,8 +299,8 @@ export class RunStarter {
     const { locks, pods } = this.#parts
     if (!this.#isLeader) return locks.forget(sources)
     if (sources.length === 0) return
-    const isLeft = (pod: V1Pod) => stateOf(pod) === "created" && !this.#locking.has(podIdentity(pod.metadata)?.key ?? "")
-    const needed = () => [...pods.known.values()].filter(isLeft).flatMap((pod) => sourcesOf(pod))
+    const isLeft = ({ metadata }: V1Pod) => !this.#locking.has(podIdentity(metadata)?.key ?? "")
+    const needed = () => [...pods.selected].filter(isLeft).flatMap((pod) => sourcesOf(pod))
     await locks
       .unlock(sources, user, needed)
       .catch((err: unknown) => this.#log.error({ err }, "directories that were mounted still belong to Quayside's user"))
