@@ -78,11 +78,7 @@ export const kubernetes = [
         at("MountLocks.lock", "this.#lockAll(wanted)"),
         'this.#alone("", () => this.#lockAll(wanted))',
       ],
-      [
-        "all starts of one person lock their paths at once",
-        at("MountLocks.lock", "using _turn = await this.#queue.acquire(user)"),
-        "",
-      ],
+      ["all starts of one person lock their paths at once", at("MountLocks.lock", "using _turn = await this.#queue.acquire(user)"), ""],
       [
         "each directory that leads to a mount takes memory until its start ends",
         at("MountLocks.lock", "this.#held.add(key)"),
