@@ -128,9 +128,18 @@ export async function runOperation<Op extends OperationId>(
   const handler: Handler<Op> = handlers[operation]
   // Whether there is a caller follows from the endpoint's row, as the handler's type does.
   const answer = () => handler(call as unknown as OperationContext<Op>)
-  const isShared = present !== undefined && !present.isAdmin && endpoint.method === "GET"
-  const result = await (isShared ? server.reads.run(present.userId, operation, answer) : answer())
+  const result = await answerInTurn(server, { operation, endpoint, caller: present }, answer)
   return sendResult(call, requestContext, { result, endpoint })
+}
+
+/** One person's hundreds of requests take a part of each turn of the event loop. */
+function answerInTurn<T>(
+  { reads }: ServerState,
+  { operation, endpoint, caller }: { operation: OperationId; endpoint: Endpoint; caller: Caller | undefined },
+  answer: () => T | Promise<T>,
+): T | Promise<T> {
+  if (!caller || caller.isAdmin) return answer()
+  return endpoint.method === "GET" ? reads.run(caller.userId, operation, answer) : reads.runWrite(caller.userId, answer)
 }
 
 /** Resolves when the result is written; for a large one, when the client has read it. */

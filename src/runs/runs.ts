@@ -65,7 +65,13 @@ export interface RunsOptions {
   storage?: { quotas: StorageQuotas; meter: StorageMeter }
 }
 
-export interface StartOptions {
+/** Options of what a request asks for. */
+export interface RequestOptions {
+  /** Makes the changes of the database in turns with others of the person. Default: at once. */
+  change?: Store["change"] | undefined
+}
+
+export interface StartOptions extends RequestOptions {
   idempotency?: IdempotencyKey | undefined
   /** The person who requested it, for the audit. */
   actor?: Actor | undefined
@@ -148,7 +154,7 @@ export interface Runs extends AsyncDisposable {
    * Marks the run as active and writes that at once. Resolves with the run as it then is, undefined
    * when it is not `ready`.
    */
-  keepAlive(id: number, actor?: Actor): Promise<RunRow | undefined>
+  keepAlive(id: number, actor?: Actor, options?: RequestOptions): Promise<RunRow | undefined>
   /**
    * When the run will be stopped because nobody uses it, in milliseconds since the epoch; undefined
    * before its warning.
@@ -214,7 +220,7 @@ export async function openRuns(options: RunsOptions): Promise<Runs> {
     findByIdempotencyKey: (userId, idempotency) => findByIdempotencyKey(ctx.store, userId, idempotency),
     preview: async (request) => previewStart(ctx, await admissionInput(parts, request)),
     waitUntilSettled: (id, settling = {}) => waitUntilSettled(ctx, id, settling),
-    stop: (id, options) => stopRun({ ctx, wake: () => election.current?.supervisor.wake(id) }, id, options),
+    stop: (id, options) => stopRun({ ctx: changingBy(ctx, options), wake: () => election.current?.supervisor.wake(id) }, id, options),
     untilRouted: (id) => election.untilRouted(id),
     target: (id) => runCache.target(id),
     targetByKey: (key) => runCache.targetByKey(key),
@@ -224,7 +230,7 @@ export async function openRuns(options: RunsOptions): Promise<Runs> {
     lastActivity: (id) => activity.lastActivityOf(id),
     usageSamples: (id) => loadSamples(parts, id),
     usage: (run, range, readerId = run.userId) => readRunUsage(ctx, run, range, readerId),
-    keepAlive: (id, actor) => keepAlive(ctx, activity, { id, actor }),
+    keepAlive: (id, actor, options = {}) => keepAlive(changingBy(ctx, options), activity, { id, actor }),
     idleEnd: (id) => (election.current ? election.current.idleRule.endOf(id) : (runCache.row(id)?.idleEndsAt ?? undefined)),
     findIdle: (minutes) => idleQuestions.find(minutes),
     progress: (id) => election.current?.supervisor.progressOf(id) ?? null,
@@ -296,9 +302,13 @@ function createContext(options: RunsOptions, closed: AbortSignal): RunsContext {
   }
 }
 
-async function startRun(parts: RunsParts, request: StartRequest, { idempotency, actor }: StartOptions): Promise<RunRow> {
+function changingBy(ctx: RunsContext, { change = ctx.change }: RequestOptions): RunsContext {
+  return { ...ctx, change }
+}
+
+async function startRun(parts: RunsParts, request: StartRequest, { idempotency, actor, ...options }: StartOptions): Promise<RunRow> {
   const onAdmitted = (run: RunRow) => parts.election.current?.supervisor.markNew(run)
-  return admit(parts.ctx, { ...(await admissionInput(parts, request)), idempotency, actor, onAdmitted })
+  return admit(changingBy(parts.ctx, options), { ...(await admissionInput(parts, request)), idempotency, actor, onAdmitted })
 }
 
 async function admissionInput({ capacity, election }: RunsParts, request: StartRequest): Promise<AdmissionInput> {

@@ -34,3 +34,28 @@ test("sign-ins and ends of sessions take turns with the other changes of their p
   await ann.client.deleteSession({ query: { All: 1 } })
   assert.equal(counted.mock.callCount(), 2)
 })
+
+test("starts, stops and extensions of runs take turns with the other changes of their person", async (t) => {
+  await using server = await startTestServer()
+  const ann = await server.person("ann")
+  const { ID: ImageID } = await ann.client.createImage({ body: { Name: "i", Image: "fake/ready" } })
+  const { ID: ProjectID } = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID } })
+  const counted = t.mock.method(PersonLimiter.prototype, "run")
+  const countOf = async (work: () => Promise<unknown>) => {
+    counted.mock.resetCalls()
+    await work()
+    return counted.mock.callCount()
+  }
+  let id = 0
+  const counts = {
+    // The other one is its plan.
+    start: await countOf(async () => {
+      id = (await ann.client.startRun({ body: { ProjectID } })).ID
+    }),
+    keep: await countOf(() => ann.client.keepRun({ query: { ID: id } })),
+    stop: await countOf(() => ann.client.stopRun({ query: { ID: id } })),
+    // Nothing is left to change.
+    stopAgain: await countOf(() => ann.client.stopRun({ query: { ID: id } })),
+  }
+  assert.deepEqual(counts, { start: 2, keep: 1, stop: 1, stopAgain: 0 })
+})

@@ -11,14 +11,14 @@ import { type Person, startTestServer } from "../test-server.ts"
  * hundreds at once.
  */
 
-test("another person's request is answered before most of one person's hundreds of lists, previews, pages and starts", async (t) => {
+test("another person's request is answered before most of one person's hundreds of lists, previews, pages, writes and starts", async (t) => {
   await using server = await startTestServer()
   const [ann, bob] = [await server.person("ann"), await server.person("bob")]
   const agent = new Agent({ keepAlive: true, maxFreeSockets: 1_000 })
   t.after(() => agent.destroy())
   const { port } = new URL(server.quayside.baseUrl)
-  const send = async (by: Person | { cookie: string }, path: string, body?: object) => {
-    const options = { host: "127.0.0.1", port, agent, path, method: body ? "POST" : "GET" }
+  const send = async (by: Person | { cookie: string }, path: string, body?: object, method = body ? "POST" : "GET") => {
+    const options = { host: "127.0.0.1", port, agent, path, method }
     const proof = "cookie" in by ? by : { authorization: by.authorization }
     const sent = request({ ...options, headers: { ...proof, ...(body ? { "content-type": "application/json" } : {}) } })
     sent.end(body && JSON.stringify(body))
@@ -33,12 +33,16 @@ test("another person's request is answered before most of one person's hundreds 
   // All connections are open: new ones would be accepted one in each turn.
   await Promise.all(Array.from({ length: 301 }, () => send(bob, "/whoami")))
   const start = { ProjectID: first?.ID }
+  const { ID: ended } = await ann.client.startRun({ body: { ProjectID: first?.ID as number } })
+  await ann.client.stopRun({ query: { ID: ended } })
   const signIn = { UserName: ann.userName, Password: ann.password }
   const signedIn = await sendRequest(server.quayside.baseUrl, "POST", "/session", { body: signIn })
   const browser = { cookie: String(signedIn.headers["set-cookie"]).split(";")[0] as string }
   const requests = [
     { each: () => send(ann, "/projects?pageSize=200"), most: 150 },
     { each: () => send(ann, "/preview", start), most: 150 },
+    // Nothing is left to stop: it only reads.
+    { each: () => send(ann, `/running_project?ID=${ended}`, undefined, "DELETE"), most: 250 },
     // A page takes a tenth of a millisecond.
     { each: () => send(browser, "/open?ID=1"), most: 270 },
   ]

@@ -185,7 +185,7 @@ export const api = [
   ...faults(
     "src/api/operation.ts",
     ["test/attacks/reads.test.ts"],
-    [["one person's reads are answered before everybody's", "server.reads.run(present.userId, operation, answer)", "answer()"]],
+    [["one person's reads are answered before everybody's", "reads.run(caller.userId, operation, answer)", "answer()"]],
   ),
   ...faults(
     "src/api/pages/page.ts",

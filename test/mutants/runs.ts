@@ -3,6 +3,38 @@ import { at, faults } from "./mutant.ts"
 /** Limits, admission, and what runs that go on again are made of. */
 export const runs = [
   ...faults(
+    "src/store/repositories/runs.ts",
+    ["src/store/repositories/runs.test.ts"],
+    [
+      [
+        "each change of a run writes its plan again",
+        at("RunRepository.update", "if (fields.spec !== undefined)"),
+        "if (fields !== undefined)",
+      ],
+    ],
+  ),
+  ...faults(
+    "src/runs/runs.ts",
+    ["test/attacks/changes.test.ts"],
+    [["one person's extensions and stops stand before everybody's changes", at("changingBy", "{ ...ctx, change }"), "change && ctx"]],
+  ),
+  ...faults(
+    "src/api/handlers/runs/runs.ts",
+    ["test/attacks/changes.test.ts"],
+    [["a stop of an ended run makes a change", at("stop", "if (!isLive(stopped.state)) return { ok: true }"), ""]],
+  ),
+  ...faults(
+    "src/api/operation.ts",
+    ["test/attacks/reads.test.ts"],
+    [
+      [
+        "one person's writes are answered before everybody's requests",
+        at("answerInTurn", "reads.runWrite(caller.userId, answer)"),
+        "answer()",
+      ],
+    ],
+  ),
+  ...faults(
     "src/projects/plan/run-plan.ts",
     ["src/projects/plan/run-plan.test.ts"],
     [

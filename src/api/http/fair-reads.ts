@@ -23,4 +23,9 @@ export class FairReads {
     const work = () => this.#shares.run(userId, () => readAsPerson(userId, answer))
     return askEngine.has(name) ? work() : this.#limiter.run(userId, work)
   }
+
+  /** Answers a request that changes something, in the same part of each turn. */
+  runWrite<T>(userId: number, answer: () => T | Promise<T>): Promise<T> {
+    return this.#shares.run(userId, answer)
+  }
 }

@@ -11,6 +11,8 @@ import { waitForRun } from "./wait-for-run.ts"
 
 export interface StopOptions {
   by: RequestedStopCode
+  /** As in `RequestOptions`. */
+  change?: RunsContext["change"] | undefined
   /** The person who requested it, for the audit. */
   actor?: Actor | undefined
   signal?: AbortSignal | undefined

@@ -1,6 +1,6 @@
 import { sql } from "kysely"
 import { tables } from "../tables/index.ts"
-import { liveRunMapper, removedRunMapper } from "../tables/runs.ts"
+import { liveRunMapper, removedRunMapper, runWithoutPlanMapper } from "../tables/runs.ts"
 import type { QueryBuilder } from "./query-builder.ts"
 import { insertedValues, pickArguments } from "./rows.ts"
 import { pickColumns, rowColumns } from "./select.ts"
@@ -94,15 +94,28 @@ export const runQueries = {
     return { compile: () => statement.compile(db) }
   },
 
-  /** Returns no row if the run has changed. After a restored backup, versions repeat. */
-  updateRun: ({ anyTable }: QueryBuilder, args: Args & { id: number; known_version: number; known_updated_at: number }) =>
+  /**
+   * Returns no row if the run has changed. After a restored backup, versions repeat. `samePlan`:
+   * the plan is neither written nor returned.
+   */
+  updateRun: (
+    { anyTable }: QueryBuilder,
+    args: Args & { id: number; known_version: number; known_updated_at: number },
+    plan: "newPlan" | "samePlan",
+  ) =>
     anyTable
       .updateTable("runs")
-      .set({ ...pickArguments(args, tables.runs.updateColumns), version: sql`version + 1` })
+      .set({
+        ...pickArguments(
+          args,
+          tables.runs.updateColumns.filter((name) => plan === "newPlan" || name !== "spec"),
+        ),
+        version: sql`version + 1`,
+      })
       .where("id", "=", args.id)
       .where("version", "=", args.known_version)
       .where("updated_at", "=", args.known_updated_at)
-      .returning(rowColumns("runs")),
+      .returning(plan === "newPlan" ? rowColumns("runs") : pickColumns("runs", runWithoutPlanMapper)),
 
   /** After a project was transferred: its owner sees its runs. */
   transferRuns: ({ db }: QueryBuilder, args: { project_id: number; owner_id: number }) =>

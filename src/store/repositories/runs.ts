@@ -6,7 +6,7 @@ import type { ListArgs, ListShape } from "../queries/lists.ts"
 import { query } from "../queries/query.ts"
 import type { IdempotencyEntry, LiveRun, RowPage, RowPageRequest, RunRow, UserRunTotals, Viewer } from "../rows.ts"
 import { idempotencyKeysTable } from "../tables/idempotency-keys.ts"
-import { liveRunMapper, removedRunMapper, runsTable } from "../tables/runs.ts"
+import { liveRunMapper, removedRunMapper, runsTable, runWithoutPlanMapper } from "../tables/runs.ts"
 import type { ColumnValue } from "../values.ts"
 import type { RepositoryContext } from "./resource.ts"
 import type { RunFilter, RunReads, RunWrites } from "./run-types.ts"
@@ -31,7 +31,8 @@ const q = {
   ready: query("readyProjects"),
   insert: query("insertRun"),
   next: query("nextRun"),
-  update: query("updateRun"),
+  update: query("updateRun", "newPlan"),
+  updateWithoutPlan: query("updateRun", "samePlan"),
   idempotencyKey: query("idempotencyKey"),
   insertIdempotencyKey: query("insertIdempotencyKey"),
   deleteExpiredIdempotencyKeys: query("deleteExpiredIdempotencyKeys"),
@@ -150,9 +151,12 @@ export class RunRepository implements RunReads, RunWrites {
   }
 
   async update(row: RunRow, fields: Parameters<RunWrites["update"]>[1]): Promise<RunRow | undefined> {
-    const columns = runsTable.toColumns({ ...row, ...fields })
-    const known = { id: row.id, known_version: row.version, known_updated_at: row.updatedAt }
-    return this.#one(await this.#context.runner.first(q.update, { ...columns, ...known, updated_at: this.#context.clock.now() }))
+    const { runner, clock } = this.#context
+    const known = { id: row.id, known_version: row.version, known_updated_at: row.updatedAt, updated_at: clock.now() }
+    if (fields.spec !== undefined)
+      return this.#one(await runner.first(q.update, { ...runsTable.toColumns({ ...row, ...fields }), ...known }))
+    const values = await runner.first(q.updateWithoutPlan, { ...runsTable.toColumns({ ...row, ...fields, spec: undefined }), ...known })
+    return values && { ...runWithoutPlanMapper.toRow(values), spec: row.spec }
   }
 
   async saveIdempotencyKey(entry: IdempotencyEntry): Promise<boolean> {

@@ -1,6 +1,6 @@
 import type { Progress, Reason, RunState } from "#contract"
 import { copiedName, generatedId, integer, json, nullableInteger, oneOf, text } from "./column.ts"
-import { pickFields, type RowOf } from "./row-mapper.ts"
+import { pickFields, type RowOf, rowMapper } from "./row-mapper.ts"
 import type { RunPlan } from "./run-plan.ts"
 import { describeTable } from "./table.ts"
 
@@ -67,6 +67,11 @@ export const liveRunMapper = pickFields(runsTable, [
   "createdAt",
   "startTime",
 ])
+
+const { spec: _plan, ...shortFields } = runsTable.fields
+
+/** All fields but the plan, which is long and seldom changes. */
+export const runWithoutPlanMapper = rowMapper<Omit<RunRow, "spec">>(shortFields)
 
 /** The fields that remain of a removed run. */
 export const removedRunMapper = pickFields(runsTable, ["id", "key", "userId"])

@@ -1,6 +1,6 @@
 import { bounds, Failure, isLive } from "#contract"
 import { maxRangeMs, minStepMs, type UsagePoint, type UsageRange, type UsageSample } from "#runs"
-import type { RunRow } from "#store"
+import type { RunRow, Store } from "#store"
 import type { HandlerResult, Handlers, OperationContext, Services } from "../../context.ts"
 import { etagOf } from "../../http/etag.ts"
 import { toTimestamp } from "../../responses/lists.ts"
@@ -84,7 +84,8 @@ function toUnknownUsage({ clock, settings }: Services, run: RunRow) {
 async function keepAlive(context: OperationContext<"keepRun">): Promise<HandlerResult<"keepRun">> {
   const { services } = context
   const run = await loadAuthorizedRun(context, "run:keep")
-  const extended = (await services.runs.keepAlive(run.id, context.actor)) ?? ((await services.store.runs.get(run.id)) as RunRow)
+  const change: Store["change"] = (work, options) => services.store.change(work, options)
+  const extended = (await services.runs.keepAlive(run.id, context.actor, { change })) ?? ((await services.store.runs.get(run.id)) as RunRow)
   if (!isLive(extended.state)) throw new Failure("conflict", `Run ${run.id} has ended; only a live run can be kept`, { field: "ID" })
   context.setHeader("etag", etagOf(extended))
   return toRunResponse(services, context.caller, extended)

@@ -1,5 +1,5 @@
 import { type Action, authorizeWithGrants, projectResource, runResource, toViewer } from "#access"
-import { Failure, type LogLine, type RunningProject, runStateNames } from "#contract"
+import { Failure, isLive, type LogLine, type RunningProject, runStateNames } from "#contract"
 import type { ContainerLogLine as EngineLogLine } from "#engine"
 import { abortOnRevocation } from "#projects"
 import type { RunRow } from "#store"
@@ -44,7 +44,9 @@ async function stop(context: OperationContext<"stopRun">): Promise<HandlerResult
   await authorizeWithGrants(store, caller, "run:stop", { resource: await resourceOf(services, run), what: "running project" })
   const stopped = run as RunRow
   checkIfMatch(context.header("if-match"), stopped)
+  if (!isLive(stopped.state)) return { ok: true }
   await runs.stop(stopped.id, {
+    change: (work, options) => store.change(work, options),
     by: stopped.userId === caller.userId || !caller.isAdmin ? "stopped_by_user" : "stopped_by_admin",
     actor: context.actor,
     signal: context.signal,
