@@ -41,10 +41,19 @@ export function serveConnection(options: Omit<ConnectionContext, "open">, webSoc
     handle: (message) => multiplexer.receive(message),
     isCongested: () => transport.isCongested,
   })
-  webSocket.on("message", (data: Buffer, isBinary: boolean) => inbox.receive(isBinary ? data : data.subarray(0, 0)))
+  webSocket.on("message", (data: Buffer, isBinary: boolean) => inbox.receive(isBinary ? ownMemory(data) : new Uint8Array()))
+  socket.on("data", (chunk: Buffer) => inbox.countRead(chunk.length))
   webSocket.on("error", () => webSocket.terminate())
   webSocket.on("close", () => inbox.end(() => multiplexer.handleTransportClose("")))
   return multiplexer
+}
+
+/**
+ * A message may be a part of all that was read with it. As long as it waits for a program, it must
+ * hold little more memory than its own bytes, for which it used credit.
+ */
+function ownMemory(message: Uint8Array): Uint8Array {
+  return 2 * message.length < message.buffer.byteLength ? new Uint8Array(message) : message
 }
 
 async function serveStream(context: ConnectionContext, stream: ChannelStream, request: JsonObject): Promise<void> {

@@ -40,6 +40,8 @@ export function createControlServer(options: ControlOptions): ControlServer {
   const webSockets = new WebSocketServer({
     noServer: true,
     maxPayload: bounds.control.frameBytes.value + 16,
+    maxFragments: bounds.control.messageParts.value,
+    maxBufferedChunks: bounds.control.frameParts.value,
     perMessageDeflate: false,
     handleProtocols: () => protocolName,
   })

@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { once } from "node:events"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
+import type { Duplex } from "node:stream"
 import { test } from "node:test"
 import { WebSocket, WebSocketServer } from "ws"
 import { SocketTransport } from "./socket-transport.ts"
@@ -33,4 +34,21 @@ test("the frames of one turn of the event loop reach the system in one call, and
   )
   assert.deepEqual(received, sent)
   assert.deepEqual([together.mock.callCount(), alone.mock.callCount()], [1, 0])
+})
+
+test("a frame that a client does not read counts for the memory that it takes, however short it is", () => {
+  const sent: (() => void)[] = []
+  const webSocket = { OPEN: 1, readyState: 1, bufferedAmount: 0, send: (_: Uint8Array, done: () => void) => sent.push(done) }
+  const socket = { cork: () => {}, uncork: () => {} }
+  let drained = 0
+  const transport = new SocketTransport({
+    webSocket: webSocket as unknown as WebSocket,
+    socket: socket as unknown as Duplex,
+    onDrained: () => (drained += 1),
+  })
+  for (let i = 0; i < 3_000; i += 1) transport.send(Buffer.of(9, 0, 0, 0, 0))
+  assert.equal(transport.isCongested, true)
+  for (const done of sent) done()
+  assert.equal(drained, 1)
+  assert.equal(transport.isCongested, false)
 })

@@ -4,6 +4,8 @@ import { allocateFrame, releaseFrame, type Transport } from "#channel"
 import { bounds } from "#contract"
 
 const maxUnsent = bounds.control.unsentBytes.value
+/** A frame that waits takes this much memory beside its own bytes. */
+const unsentFrameBytes = 512
 
 export interface SocketTransportOptions {
   webSocket: WebSocket
@@ -20,6 +22,7 @@ export class SocketTransport implements Transport {
   readonly #onDrained: () => void
   #waits = false
   #isCollecting = false
+  #unsentFrames = 0
 
   constructor({ webSocket, socket, onDrained }: SocketTransportOptions) {
     this.#socket = webSocket
@@ -28,9 +31,13 @@ export class SocketTransport implements Transport {
   }
 
   get isCongested(): boolean {
-    const isCongested = this.#socket.bufferedAmount > maxUnsent
+    const isCongested = this.#unsentBytes > maxUnsent
     this.#waits ||= isCongested
     return isCongested
+  }
+
+  get #unsentBytes(): number {
+    return this.#socket.bufferedAmount + this.#unsentFrames * unsentFrameBytes
   }
 
   allocate(bytes: number): Uint8Array {
@@ -40,7 +47,9 @@ export class SocketTransport implements Transport {
   send(frame: Uint8Array): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return
     this.#collect()
+    this.#unsentFrames += 1
     this.#socket.send(frame, (error) => {
+      this.#unsentFrames -= 1
       if (!error) releaseFrame(frame)
       this.#checkDrained()
     })
@@ -65,7 +74,7 @@ export class SocketTransport implements Transport {
   }
 
   #checkDrained(): void {
-    if (!this.#waits || this.#socket.bufferedAmount > maxUnsent / 2) return
+    if (!this.#waits || this.#unsentBytes > maxUnsent / 2) return
     this.#waits = false
     this.#onDrained()
   }

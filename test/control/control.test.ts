@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { on, once } from "node:events"
 import { after, test } from "node:test"
+import { queryObjects } from "node:v8"
 import { WebSocket } from "ws"
 import { type ChannelStream, connectControl, controlProtocols, openExec, openFileCopy, openForward, openShell, StreamError } from "#channel"
 import { bounds } from "#contract"
@@ -279,7 +280,6 @@ test("the output of one person's programs, shells and forwarded connections coun
 
 test("thousands of short frames in one read of the socket are handled in turns, those of one connection too", async (t) => {
   const frames = 2_000
-  const open = (id: number) => Buffer.concat([Buffer.of(1, 0, 0, id >> 8, id & 255), Buffer.from('{"kind":"unknown"}')])
   for (const count of [1, 3]) {
     const sockets = await Promise.all(Array.from({ length: count }, () => openSocket()))
     const spend = sharedTurnBudget.spend.bind(sharedTurnBudget)
@@ -298,13 +298,57 @@ test("thousands of short frames in one read of the socket are handled in turns, 
         if (answered === frames) return
       }
     })
-    for (const socket of sockets) for (let i = 0; i < frames; i += 1) socket.send(open(2 * i + 1))
+    for (const socket of sockets) for (let i = 0; i < frames; i += 1) socket.send(unknownStream(2 * i + 1))
     await Promise.all(answers)
     counted.mock.restore()
     for (const socket of sockets) socket.close()
     assert.ok(most > 0 && most <= 80, `${most} frames in one turn`)
   }
 })
+
+test("pongs and parts of messages without end count against the budget of a turn", async (t) => {
+  const sockets = await Promise.all([1, 2].map(() => openSocket()))
+  const turns = countTurns(t, (await ann.client.readUser({ query: { UserName: "ann" } })).ID)
+  const last = unknownStream(1)
+  const answers = Promise.all(sockets.map((socket) => once(socket, "message")))
+  for (const socket of sockets) {
+    for (let i = 0; i < 20_000; i += 1) socket.pong()
+    for (let i = 0; i < 15; i += 1) socket.send(last.subarray(i, i + 1), { fin: false })
+    socket.send(last.subarray(15), { fin: true })
+  }
+  await answers
+  turns.assertMoved(2 * 20_000 * 6)
+  for (const socket of sockets) socket.close()
+})
+
+test("a message that waits holds no memory of what was read with it, and has few parts", async () => {
+  const socket = await openSocket()
+  const heldBytes = () => {
+    // Collects garbage.
+    queryObjects(Promise, { format: "count" })
+    return process.memoryUsage().arrayBuffers
+  }
+  const count = 400
+  const filler = Buffer.concat([Buffer.of(9, 0, 0, 0, 0), Buffer.alloc(60_000)])
+  const before = heldBytes()
+  socket.send(Buffer.from(`\u0001\0\0\0\u0001${JSON.stringify({ kind: "stats" })}`))
+  for (let i = 0; i < count; i += 1) {
+    socket.send(Buffer.of(3, 0, 0, 0, 1, 0, i & 255))
+    socket.send(filler)
+  }
+  socket.send(unknownStream(3))
+  for await (const [message] of on(socket, "message")) if (message[0] === 7) break
+  const held = heldBytes() - before
+  assert.ok(held < (count * 60_000) / 4, `${held} bytes are held by ${count} messages of one byte`)
+  for (let i = 0; i < 17; i += 1) socket.send(Buffer.of(9), { fin: false })
+  const [status] = await once(socket, "close", { signal: AbortSignal.timeout(5_000) })
+  assert.equal(status, 1008)
+})
+
+/** A request for a stream, which is refused. */
+function unknownStream(id: number): Buffer {
+  return Buffer.concat([Buffer.of(1, 0, 0, id >> 8, id & 255), Buffer.from('{"kind":"unknown"}')])
+}
 
 test("the output that a returning client receives counts against the budget of a turn", async (t) => {
   using connection = await connectTo(run.ControlURL, ann.authorization)

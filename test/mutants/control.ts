@@ -67,7 +67,10 @@ export const control = [
   ...faults(
     "src/control/socket-transport.ts",
     ["src/control/socket-transport.test.ts"],
-    [["each frame is a call of the system", at("SocketTransport.send", "this.#collect()"), ""]],
+    [
+      ["each frame is a call of the system", at("SocketTransport.send", "this.#collect()"), ""],
+      ["short frames that nobody reads take any memory", at("SocketTransport.send", "this.#unsentFrames += 1"), ""],
+    ],
   ),
   ...faults(
     "src/control/streams/listen.ts",
@@ -87,6 +90,21 @@ export const control = [
     ["src/control/streams/copy.test.ts"],
     [["what a program complains about delays everybody's requests", at("readErrors", "await waitForTurn(userId, data, program)"), ""]],
   ),
+  ...faults(
+    "src/control/streams/forward.ts",
+    ["src/control/streams/forward.test.ts"],
+    [
+      [
+        "short chunks for a program that does not read take any memory",
+        at("relayToProgram", "await writeThrough(socket, data)"),
+        "socket.write(data)",
+      ],
+    ],
+  ),
+  ...faults("src/control/connection.ts", channel, [
+    ["a short message holds all that was read with it", at("serveConnection", "ownMemory(data)"), "data"],
+    ["pongs and parts of messages have no rate", at("serveConnection", 'socket.on("data"'), 'socket.on("never"'],
+  ]),
   ...faults("src/control/paced-message-queue.ts", channel, [
     ["all messages of one read are handled in one turn", at("PacedMessageQueue.#handleAll", "!this.#isOpen) break"), "false) break"],
   ]),
@@ -108,6 +126,7 @@ export const control = [
     ],
   ),
   ...faults("src/control/control-server.ts", channel, [
+    ["a message has any number of parts", at("createControlServer", "maxFragments: bounds.control.messageParts.value,"), ""],
     ["a connection outlives its right", at("createControlServer", 'right.addEventListener("abort"'), 'right.addEventListener("never"'],
   ]),
   ...faults("src/control/shells/shell-sessions.ts", channel, [

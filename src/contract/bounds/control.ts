@@ -51,6 +51,20 @@ export const controlBounds = {
     per: "frame",
     beyond: "the connection is closed with status 1009",
   },
+  messageParts: {
+    what: "Parts of WebSocket in which a frame comes; each may hold the memory of a read",
+    value: 16,
+    unit: "count",
+    per: "frame",
+    beyond: "the connection is closed with status 1008",
+  },
+  frameParts: {
+    what: "Reads of the connection in which such a part comes",
+    value: 1_024,
+    unit: "count",
+    per: "frame",
+    beyond: "the connection is closed with status 1008",
+  },
   messageBytes: {
     what: "Message on a stream, such as a new size or a signal",
     value: 4_096,

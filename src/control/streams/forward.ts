@@ -2,7 +2,7 @@ import { once } from "node:events"
 import { connect, type Socket } from "node:net"
 import { type ChannelStream, type JsonObject, StreamError } from "#channel"
 import { bounds } from "#contract"
-import { drained } from "#kit"
+import { writeThrough } from "#kit"
 import type { ConnectionContext } from "../context.ts"
 import { parsePort } from "../request-fields.ts"
 import { pacedInput } from "./paced-input.ts"
@@ -74,7 +74,7 @@ async function refusal({ engine, run, usage }: ConnectionContext, port: number):
 export async function relayToProgram(stream: ChannelStream, socket: Socket, userId: number): Promise<void> {
   for await (const data of pacedInput(stream, userId)) {
     if (!socket.writable) return
-    if (!socket.write(data)) await drained(socket)
+    await writeThrough(socket, data)
   }
   socket.end()
 }

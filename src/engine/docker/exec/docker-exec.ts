@@ -3,7 +3,7 @@ import type { Duplex, Writable } from "node:stream"
 import { setTimeout as pause } from "node:timers/promises"
 import type Dockerode from "dockerode"
 import { reasonMessages } from "#contract"
-import { drained, type Logger, retry } from "#kit"
+import { type Logger, retry, writeThrough } from "#kit"
 import { EngineError } from "../../engine.ts"
 import type { ExecContinuation, ExecOutput, ExecProcess, ExecRequest, TerminalSize } from "../../exec.ts"
 import type { DockerClient } from "../client/docker-client.ts"
@@ -145,7 +145,7 @@ class DockerExec implements ExecProcess {
 
   async write(data: Uint8Array): Promise<void> {
     const input = this.#input
-    if (input.writable && !input.write(data)) await drained(input)
+    if (input.writable) await writeThrough(input, data)
   }
 
   /** The runtime has the pipe open, too, until the daemon's socket ends. */
