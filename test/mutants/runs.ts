@@ -131,6 +131,11 @@ export const runs = [
         at("FinalLogs.#collect", "await this.#waitForTurn(text)"),
         "this.#waitForTurn",
       ],
+      [
+        "the output of all runs that end at once is in memory",
+        at("FinalLogs.#trim", "maxCharactersOfPerson / (collectors.get(this.#userId)?.size ?? 1)"),
+        "maxCharacters",
+      ],
     ],
   ),
   ...faults(
@@ -347,7 +352,13 @@ export const runs = [
   ...faults(
     "src/runs/lifecycle/supervisor.ts",
     ["src/runs/lifecycle/supervisor.test.ts"],
-    [["all runs are read with each change that the engine reports", at("Supervisor.#loop", "* gapPerDuration"), "* 0"]],
+    [
+      [
+        "all runs are read with each change that the engine reports",
+        at("Supervisor.#loop", "gapAfterMs(clock.monotonic() - beganAt)"),
+        "0 * gapAfterMs(beganAt)",
+      ],
+    ],
   ),
   ...faults(
     "src/runs/lifecycle/supervisor.ts",

@@ -131,6 +131,13 @@ export const storageBounds = {
     per: "run",
     beyond: "the oldest are removed",
   },
+  endingLogCharacters: {
+    what: "Output of runs that end at a time, which is in memory until it is stored",
+    value: 16 * 1024 * 1024,
+    unit: "characters",
+    per: "person",
+    beyond: "each of these runs stores its share, the latest output",
+  },
   keptLogRuns: {
     what: "Ended runs with stored output",
     value: 1_000,

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { test } from "node:test"
 import { setImmediate as turn } from "node:timers/promises"
-import type { Failure } from "#contract"
+import { bounds, type Failure } from "#contract"
 import type { ContainerLogLine } from "#engine"
 import { silentLogger, systemClock } from "#kit"
 import type { RunsContext } from "../context.ts"
@@ -119,4 +119,30 @@ test("the output that programs print while they are stopped is read in turns, ho
   await turn()
   assert.ok(read < 1_000, `${read} lines were read in one turn`)
   await Promise.all(final.map((each) => each.save()))
+})
+
+test("the output of one person's runs that end at once has a maximum in memory, and other output is stored whole", async () => {
+  await using directory = await temporary()
+  const length = 10_000
+  let read = 0
+  async function* lines(): AsyncIterable<ContainerLogLine> {
+    for (let n = 0; n < length; n += 1) yield { time: n, stream: "stdout", text: "x".repeat(350) }
+    read += 1
+  }
+  const settings = { logsDir: directory.path }
+  const ctx = { engine: { logs: lines }, settings, clock: systemClock, logger: silentLogger } as unknown as RunsContext
+  const keyOf = (n: number) => String(n).padStart(32, "0")
+  const end = async (userId: number, count: number) => {
+    const all = Array.from({ length: count }, (_, n) => new FinalLogs(ctx, { key: keyOf(n), userId }))
+    const before = read
+    for (const each of all) each.start()
+    await eventually("all is read", () => read >= before + count, 30_000)
+    await Promise.all(all.map((each) => each.save()))
+    const sizes = all.map(async (_, n) => (await stat(join(directory.path, `person-${userId}`, `${keyOf(n)}.jsonl`))).size)
+    return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
+  }
+  const ofMany = await end(1, 8)
+  assert.ok(ofMany <= 1.01 * bounds.storage.endingLogCharacters.value, `${ofMany} bytes`)
+  assert.ok((await end(1, 2)) > 2 * 350 * length)
+  assert.ok((await Promise.all([end(1, 3), end(2, 3)])).every((size) => size > 3 * 350 * length))
 })

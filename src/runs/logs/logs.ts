@@ -11,6 +11,7 @@ import type { RunsContext } from "../context.ts"
 
 const maxLines = bounds.storage.keptLogLines.value
 const maxCharacters = bounds.storage.keptLogCharacters.value
+const maxCharactersOfPerson = bounds.storage.endingLogCharacters.value
 const maxFilesPerPerson = bounds.storage.keptLogRuns.value
 const maxBytesPerPerson = bounds.storage.keptLogBytes.value
 const collectTimeoutMs = 1_000
@@ -30,7 +31,13 @@ export async function* readLogs(ctx: RunsContext, run: RunRow, options: LogOptio
   }
 }
 
-/** Collects the last output of a run while it is being stopped. */
+/** By person. Dozens of runs may be stopped at once. */
+const collectors = new Map<number, Set<FinalLogs>>()
+
+/**
+ * Collects the last output of a run while it is being stopped. It is in memory until it is stored,
+ * so the runs of one person share a maximum.
+ */
 export class FinalLogs {
   readonly #ctx: RunsContext
   readonly #key: string
@@ -48,7 +55,11 @@ export class FinalLogs {
 
   /** Starts to read the output, until `save` or `discard`. */
   start(): void {
-    if (this.#ctx.settings.logsDir !== undefined) this.#collecting = this.#collect()
+    if (this.#ctx.settings.logsDir === undefined) return
+    const own = collectors.get(this.#userId) ?? new Set()
+    collectors.set(this.#userId, own.add(this))
+    for (const each of own) each.#trim()
+    this.#collecting = this.#collect()
   }
 
   /**
@@ -61,11 +72,18 @@ export class FinalLogs {
     await Promise.race([this.#collecting, timeout])
     this.#stop.abort()
     await this.#write().catch((error) => logger.warn({ err: error, key: this.#key }, "the output of a run was not stored"))
+    this.#leave()
   }
 
   /** Called when the run still exists. */
   discard(): void {
     this.#stop.abort()
+    this.#leave()
+  }
+
+  #leave(): void {
+    const own = collectors.get(this.#userId)
+    if (own?.delete(this) && own.size === 0) collectors.delete(this.#userId)
   }
 
   async #collect(): Promise<void> {
@@ -91,7 +109,12 @@ export class FinalLogs {
   #add(line: string): void {
     this.#characters += line.length
     this.#lines.push(line)
-    while (this.#lines.length > maxLines || this.#characters > maxCharacters) this.#characters -= this.#lines.shift()?.length ?? 0
+    this.#trim()
+  }
+
+  #trim(): void {
+    const most = Math.min(maxCharacters, maxCharactersOfPerson / (collectors.get(this.#userId)?.size ?? 1))
+    while (this.#lines.length > maxLines || this.#characters > most) this.#characters -= this.#lines.shift()?.length ?? 0
   }
 
   async #write(): Promise<void> {
