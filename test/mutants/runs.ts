@@ -3,6 +3,16 @@ import { at, faults } from "./mutant.ts"
 /** Limits, admission, and what runs that go on again are made of. */
 export const runs = [
   ...faults(
+    "src/runs/limits/activity-tracker.ts",
+    ["src/runs/limits/activity-tracker.test.ts"],
+    [["the activity of all runs is written while everybody's changes wait", "const runsPerChange = 20", "const runsPerChange = 20_000"]],
+  ),
+  ...faults(
+    "src/runs/admission/queue.ts",
+    ["src/runs/admission/queue.test.ts"],
+    [["all runs that leave the queue are planned in one change", at("dequeueSome", "ctx.clock.monotonic() >= until"), "false"]],
+  ),
+  ...faults(
     "src/store/repositories/runs.ts",
     ["src/store/repositories/runs.test.ts"],
     [

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { setImmediate as turn } from "node:timers/promises"
 import type { Limits, Store } from "#store"
 import { eventually, RunsFixture } from "../testing/runs-fixture.ts"
 
@@ -76,4 +77,23 @@ test("smaller runs do not overtake the largest run of the person who is next", a
   await runs.stop(holder.id, { by: "stopped_by_user" })
   await eventually("the large run left the queue", async () => (await fixture.row(large.id)).state !== "queued")
   assert.deepEqual([(await fixture.row(small.id)).state, (await fixture.row(other.id)).state], ["queued", "queued"])
+})
+
+test("runs that leave the queue together do so in several transactions, if planning them again takes long", async () => {
+  await using fixture = await RunsFixture.open({ cpus: 8 })
+  const projects = await projectsOf(fixture, 8)
+  await using runs = await fixture.runs({
+    replan: async (_, { spec }) => {
+      const until = performance.now() + 6
+      while (performance.now() < until);
+      return { plan: spec }
+    },
+  })
+  const holder = await runs.start(fixture.request("fake/http", { person: 0, cpus: 8 }))
+  for (const projectId of projects) await runs.start({ ...fixture.request("fake/http", { person: 1 }), projectId })
+  const left = () => fixture.transitions.filter(({ from, to }) => from === "queued" && to === "pulling").length
+  void runs.stop(holder.id, { by: "stopped_by_user" })
+  while (left() === 0) await turn()
+  assert.ok(left() < 5, `${left()} left the queue in one transaction`)
+  await eventually("all have left the queue", () => left() === 8)
 })

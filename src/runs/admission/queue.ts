@@ -10,27 +10,44 @@ import type { GroupQuota } from "./quotas.ts"
 import type { ResourceRequest } from "./resource-request.ts"
 import { type Placement, schedule } from "./scheduler.ts"
 
-/** Starts queued runs while there is room, in one transaction. */
+/**
+ * How long one transaction takes runs out of the queue. Each is planned again, and everybody's
+ * changes wait meanwhile.
+ */
+const maxDequeueMs = 10
+
+/** Starts queued runs while there is room, a few in one transaction. */
 export async function startQueuedRuns(ctx: RunsContext, capacity: CapacityCache, containerDevices: ReadonlySet<string>): Promise<void> {
   const { runCache } = ctx
   const rows = runCache.rows()
   const queued = rows.filter(({ state }) => state === "queued")
   if (queued.length === 0) return
   const nodes = await capacity.nodes()
-  const placementsOf = (holding: readonly LiveRun[], waiting: readonly LiveRun[], quotas: readonly GroupQuota[]) =>
+  const placementsOf: PlacementsOf = (holding, waiting, quotas) =>
     schedule({ nodes, live: [...holding, ...fairOrder(waiting, holding, runCache.fairnessFacts)], containerDevices, quotas })
   const { quotas, groupIds } = await limitsOf(ctx, ctx.store, queued)
   runCache.fairnessFacts.setGroups(groupIds)
   runCache.setQueueConditions({ nodes, containerDevices, quotas })
   const holding = rows.filter(({ state }) => state !== "queued")
   if (placementsOf(holding, queued, quotas).size === 0) return
-  await ctx.change(async (tx) => {
+  while (!ctx.closed.aborted && (await dequeueSome(ctx, placementsOf))) {}
+}
+
+type PlacementsOf = (holding: readonly LiveRun[], waiting: readonly LiveRun[], quotas: readonly GroupQuota[]) => Map<number, Placement>
+
+/** Resolves with whether there is room for more of them. */
+function dequeueSome(ctx: RunsContext, placementsOf: PlacementsOf): Promise<boolean> {
+  return ctx.change(async (tx) => {
     const waiting = await tx.runs.queued()
     const loaded = await limitsOf(ctx, tx, waiting)
     const userIds = new Map(waiting.map(({ id, userId }) => [id, userId]))
-    for (const [id, placement] of placementsOf(await tx.runs.admitted(), waiting, loaded.quotas)) {
+    const placements = [...placementsOf(await tx.runs.admitted(), waiting, loaded.quotas)]
+    const until = ctx.clock.monotonic() + maxDequeueMs
+    for (const [n, [id, placement]] of placements.entries()) {
+      if (n > 0 && ctx.clock.monotonic() >= until) return true
       await dequeue(ctx, tx, { id, placement, limits: loaded.limits.get(userIds.get(id) ?? 0) })
     }
+    return false
   })
 }
 

@@ -4,6 +4,8 @@ import { WakeSignal } from "../wake-signal.ts"
 
 /** Changes that come close together are written together. */
 const gapMs = 500
+/** Rows that are written in one transaction: everybody's changes wait. */
+const runsPerChange = 20
 
 /**
  * The last activity of runs: in memory at once, written rarely, but at once after a quiet time.
@@ -84,6 +86,10 @@ export class ActivityTracker {
     const marks = [...this.#unwritten]
     this.#unwritten.clear()
     for (const [id] of marks) this.#writtenAt.set(id, this.#ctx.clock.monotonic())
+    for (let from = 0; from < marks.length; from += runsPerChange) await this.#writeMarks(marks.slice(from, from + runsPerChange))
+  }
+
+  async #writeMarks(marks: readonly (readonly [id: number, lastActivity: number])[]): Promise<void> {
     await this.#ctx.change(async (tx) => {
       for (const [id, lastActivity] of marks) {
         const run = await tx.runs.transition(id, ["ready"], { lastActivity, idleEndsAt: null })
