@@ -33,6 +33,8 @@ export interface GatewayOptions {
   ports?: PortRange & { ledger: PortAssignments; maxPerPerson?: number }
   /** Open requests and sockets of one visitor at one run. Default 4,096. */
   maxOpenPerVisitor?: number
+  /** Connections of a person with bytes in memory for one of their sides. Default 512. */
+  maxWaitingPerPerson?: number
   /** Counts the connections of all ports. Default: they are not counted. */
   connections?: ConnectionLimiter
 }
@@ -134,7 +136,7 @@ function createContext(options: GatewayOptions, servers: HttpServers): GatewayCo
     byPort.set(port, known)
     return known
   }
-  const maxPerPair = options.maxOpenPerVisitor
+  const { maxOpenPerVisitor: maxPerPair, maxWaitingPerPerson: maxWaiting } = options
   return {
     runs,
     urls,
@@ -149,7 +151,13 @@ function createContext(options: GatewayOptions, servers: HttpServers): GatewayCo
       return port === undefined ? undefined : new ProgramCookies({ signer, port, key, userId })
     },
     tickets: new Tickets({ cookieKey, clock, urls, runs }),
-    connections: new ConnectionRegistry({ runs, clock, logger, ...(maxPerPair === undefined ? {} : { maxPerPair }) }),
+    connections: new ConnectionRegistry({
+      runs,
+      clock,
+      logger,
+      ...(maxPerPair ? { maxPerPair } : {}),
+      ...(maxWaiting ? { maxWaiting } : {}),
+    }),
     activity: new ActivityReporter({ clock, recordActivity: (runId) => runs.recordActivity(runId) }),
     pools: new ConnectionPools(),
     clock,

@@ -1,6 +1,7 @@
 import { at, faults } from "./mutant.ts"
 
 const home = ["test/api/home.test.ts"]
+const waiting = ["src/gateway/proxy/waiting.test.ts"]
 
 /** Isolation of people on one machine: mounts, files, and requests through the gateway. */
 export const isolation = [
@@ -15,6 +16,32 @@ export const isolation = [
         "frame.header + Math.min(frame.length, 512) - held",
       ],
     ],
+  ),
+  ...faults("src/gateway/sessions/connection-registry.ts", waiting, [
+    [
+      "any number of a person's connections hold bytes that nobody reads",
+      at("ConnectionRegistry.setWaiting", "waiting.size > this.#maxWaiting"),
+      "false",
+    ],
+  ]),
+  ...faults("src/gateway/upstream/connection.ts", waiting, [
+    [
+      "single bytes for a program that does not read take any memory",
+      at("UpstreamConnection.write", "this.#writes.write(this.#socket, chunk, this.#onRoom)"),
+      'this.#socket.write(chunk as Buffer, "latin1")',
+    ],
+  ]),
+  ...faults("src/gateway/proxy/tunnel.ts", waiting, [
+    [
+      "single bytes for a client that does not read take any memory",
+      at("Tunnel.onData", "this.#writes.write(this.#socket, Buffer.from(chunk), this.#onRoom)"),
+      "this.#socket.write(Buffer.from(chunk))",
+    ],
+  ]),
+  ...faults(
+    "src/gateway/upstream/waiting-writes.ts",
+    ["src/gateway/upstream/waiting-writes.test.ts"],
+    [["short writes wait in any number", at("WaitingWrites.write", "this.#count < maxWaiting"), "true"]],
   ),
   ...faults(
     "src/gateway/proxy/activity.ts",

@@ -23,6 +23,13 @@ export const gatewayBounds = {
     per: "sign-in and run",
     beyond: "429 `too_many_requests`",
   },
+  waitingPerPerson: {
+    what: "Connections with bytes in memory for a client that does not read; as many for a program",
+    value: 512,
+    unit: "count",
+    per: "person",
+    beyond: "the one that waits longest is closed",
+  },
   silentMs: {
     what: "Time without progress of a client while the program waits for it",
     value: 300_000,

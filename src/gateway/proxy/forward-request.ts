@@ -5,6 +5,7 @@ import { sendFailure, unavailable } from "../refusals.ts"
 import type { OpenConnection } from "../sessions/connection-registry.ts"
 import type { ResponseHandler, UpstreamConnection } from "../upstream/connection.ts"
 import { BadResponseError, type ResponseHead } from "../upstream/response-head.ts"
+import { WaitingWrites } from "../upstream/waiting-writes.ts"
 import type { ProxyRequest } from "./proxy-request.ts"
 import { RequestBody } from "./request-body.ts"
 import { requestHead } from "./request-headers.ts"
@@ -28,13 +29,18 @@ class ForwardedRequest implements ResponseHandler, OpenConnection {
   #first: Buffer | undefined
   #isFlushed = false
   readonly #body: RequestBody | undefined
+  readonly #writes = new WaitingWrites()
   #readerSince: number | undefined
 
   constructor(context: GatewayContext, gatewayRequest: GatewayRequest, proxyRequest: ProxyRequest) {
     this.#context = context
     this.#gatewayRequest = gatewayRequest
     this.#proxyRequest = proxyRequest
-    if (hasBody(gatewayRequest.request)) this.#body = new RequestBody(gatewayRequest, proxyRequest, context.clock)
+    if (hasBody(gatewayRequest.request))
+      this.#body = new RequestBody(gatewayRequest, proxyRequest, {
+        clock: context.clock,
+        onWaiting: (isWaiting) => context.connections.setWaiting(proxyRequest.visitor, this, { side: "program", isWaiting }),
+      })
     this.#mayRepeat = this.#body === undefined && /^(?:GET|HEAD|OPTIONS)$/.test(gatewayRequest.request.method ?? "")
     this.#close = context.connections.add(proxyRequest.visitor, proxyRequest.target, this)
   }
@@ -45,15 +51,22 @@ class ForwardedRequest implements ResponseHandler, OpenConnection {
     const { target, path } = this.#proxyRequest
     this.#context.activity.reportRequest(target, { method, path, headers })
     response.on("close", () => this.#gone())
-    response.on("drain", () => {
-      this.#readerSince = response.writableEnded ? this.#context.clock.now() : undefined
-      this.#connection?.resume()
-    })
+    response.on("drain", this.#onRoom)
     this.#send(this.#context.pools.acquire(this.#upstream(), { mayRepeat: this.#mayRepeat }))
     if (expects) response.writeContinue()
     if (this.#connection === undefined) return
     if (this.#body) this.#body.start(this.#connection)
     else this.#connection.endBody()
+  }
+
+  readonly #onRoom = (): void => {
+    this.#readerSince = this.#gatewayRequest.response.writableEnded ? this.#context.clock.now() : undefined
+    this.#setReaderWaiting(false)
+    this.#connection?.resume()
+  }
+
+  #setReaderWaiting(isWaiting: boolean): void {
+    this.#context.connections.setWaiting(this.#proxyRequest.visitor, this, { side: "client", isWaiting })
   }
 
   get stalledSince(): number | undefined {
@@ -163,9 +176,10 @@ class ForwardedRequest implements ResponseHandler, OpenConnection {
 
   #write(chunk: Buffer): void {
     if (!this.#isFlushed) this.#flush()
-    if (this.#gatewayRequest.response.write(chunk)) return
+    if (this.#writes.write(this.#gatewayRequest.response, chunk, this.#onRoom)) return
     this.#readerSince ??= this.#context.clock.now()
     this.#connection?.pause()
+    this.#setReaderWaiting(true)
   }
 
   #switch(head: ResponseHead): void {

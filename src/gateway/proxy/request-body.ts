@@ -10,12 +10,19 @@ export class RequestBody {
   readonly #gatewayRequest: GatewayRequest
   readonly #proxyRequest: ProxyRequest
   readonly #clock: Clock
+  readonly #onWaiting: (isWaiting: boolean) => void
   /** The start of the wait for the client; undefined while the program is the slower side. */
   waitingSince: number | undefined
   #to: UpstreamConnection | undefined
   readonly #reader: PacedReader
 
-  constructor(gatewayRequest: GatewayRequest, proxyRequest: ProxyRequest, clock: Clock) {
+  /** `onWaiting` is told whether bytes wait until the program reads. */
+  constructor(
+    gatewayRequest: GatewayRequest,
+    proxyRequest: ProxyRequest,
+    { clock, onWaiting }: { clock: Clock; onWaiting: (isWaiting: boolean) => void },
+  ) {
+    this.#onWaiting = onWaiting
     this.#gatewayRequest = gatewayRequest
     this.#proxyRequest = proxyRequest
     this.#clock = clock
@@ -30,7 +37,7 @@ export class RequestBody {
     request.on("data", (chunk: Buffer) => {
       const hasRoom = this.#to === undefined || (isChunked ? writeChunk(this.#to, chunk) : this.#to.write(chunk))
       this.waitingSince = hasRoom ? this.#clock.now() : undefined
-      if (!hasRoom) this.#reader.pause()
+      if (!hasRoom) this.#pause()
       if (!this.#reader.countRead(this.#proxyRequest.visitor.userId, chunk.length)) request.pause()
     })
     request.on("end", () => {
@@ -40,8 +47,14 @@ export class RequestBody {
     })
   }
 
+  #pause(): void {
+    this.#reader.pause()
+    this.#onWaiting(true)
+  }
+
   /** The program has room again. */
   resume(): void {
+    this.#onWaiting(false)
     const { request } = this.#gatewayRequest
     this.waitingSince = request.complete ? undefined : this.#clock.now()
     this.#reader.resume()

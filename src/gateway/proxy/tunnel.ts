@@ -2,9 +2,11 @@ import type { Socket } from "node:net"
 import { PacedReader, sharedTurnBudget } from "#http"
 import type { GatewayContext } from "../context.ts"
 import type { GatewayRequest, Upgrade } from "../gateway-request.ts"
+import type { Visitor } from "../run-directory.ts"
 import type { OpenConnection } from "../sessions/connection-registry.ts"
 import type { ResponseHandler, UpstreamConnection } from "../upstream/connection.ts"
 import { BadResponseError, type ResponseHead } from "../upstream/response-head.ts"
+import { WaitingWrites } from "../upstream/waiting-writes.ts"
 import { ClientFrames } from "./client-frames.ts"
 import type { ProxyRequest } from "./proxy-request.ts"
 import { responseHeaders } from "./response-headers.ts"
@@ -40,7 +42,8 @@ class Tunnel implements ResponseHandler, OpenConnection {
   readonly #connection: UpstreamConnection
   readonly #context: GatewayContext
   readonly #run: number
-  readonly #userId: number
+  readonly #visitor: Visitor
+  readonly #writes = new WaitingWrites()
   readonly #reader: PacedReader
   readonly #close: () => void
   /** Undefined for other protocols than WebSocket: all bytes of the client count as use. */
@@ -58,7 +61,7 @@ class Tunnel implements ResponseHandler, OpenConnection {
     this.#socket = socket
     this.#connection = connection
     this.#run = proxyRequest.target.id
-    this.#userId = proxyRequest.visitor.userId
+    this.#visitor = proxyRequest.visitor
     this.#reader = new PacedReader(
       () => socket.resume(),
       sharedTurnBudget,
@@ -72,12 +75,9 @@ class Tunnel implements ResponseHandler, OpenConnection {
     this.#socket.write(head, "latin1")
     this.#reportUse(early)
     if (early.length > 0) this.#connection.write(early)
-    this.#reader.join(this.#userId)
+    this.#reader.join(this.#visitor.userId)
     this.#socket.on("data", (chunk: Buffer) => this.#fromClient(chunk))
-    this.#socket.on("drain", () => {
-      this.stalledSince = undefined
-      this.#connection.resume()
-    })
+    this.#socket.on("drain", this.#onRoom)
     this.#socket.on("end", () => this.#endUpstream())
     this.#socket.on("close", () => this.#gone())
   }
@@ -91,14 +91,26 @@ class Tunnel implements ResponseHandler, OpenConnection {
 
   /** Nobody needs to be there to read a program's output: it is no use. */
   onData(chunk: Buffer): void {
-    if (this.#socket.write(Buffer.from(chunk))) return
+    if (this.#writes.write(this.#socket, Buffer.from(chunk), this.#onRoom)) return
     this.stalledSince ??= this.#context.clock.now()
     this.#connection.pause()
+    this.#setWaiting("client", true)
+  }
+
+  readonly #onRoom = (): void => {
+    this.stalledSince = undefined
+    this.#setWaiting("client", false)
+    this.#connection.resume()
+  }
+
+  #setWaiting(side: "client" | "program", isWaiting: boolean): void {
+    this.#context.connections.setWaiting(this.#visitor, this, { side, isWaiting })
   }
 
   onPause(): void {}
 
   onDrain(): void {
+    this.#setWaiting("program", false)
     this.#reader.resume()
   }
 
@@ -120,8 +132,11 @@ class Tunnel implements ResponseHandler, OpenConnection {
 
   #fromClient(chunk: Buffer): void {
     this.#reportUse(chunk)
-    if (!this.#connection.write(chunk)) this.#reader.pause()
-    if (!this.#reader.countRead(this.#userId, chunk.length)) this.#socket.pause()
+    if (!this.#connection.write(chunk)) {
+      this.#reader.pause()
+      this.#setWaiting("program", true)
+    }
+    if (!this.#reader.countRead(this.#visitor.userId, chunk.length)) this.#socket.pause()
   }
 
   /** A program may continue to send to a client that has ended its side, but not for ever. */

@@ -39,6 +39,8 @@ export interface ConnectionRegistryOptions {
   logger: Logger
   /** Default 4,096. */
   maxPerPair?: number
+  /** Default 512. */
+  maxWaiting?: number
 }
 
 /** Knows every open connection, and closes those whose visitor lost the right to the run. */
@@ -47,14 +49,18 @@ export class ConnectionRegistry {
   readonly #clock: Clock
   readonly #logger: Logger
   readonly #maxPerPair: number
+  readonly #maxWaiting: number
+  /** By person and side: connections with bytes in memory for it, the longest first. */
+  readonly #waiting = new Map<string, Set<OpenConnection>>()
   readonly #pairs = new Map<string, Pair>()
   #isClosed = false
 
-  constructor({ runs, clock, logger, maxPerPair = bounds.gateway.openPerPerson.value }: ConnectionRegistryOptions) {
+  constructor({ runs, clock, logger, maxPerPair, maxWaiting }: ConnectionRegistryOptions) {
     this.#runs = runs
     this.#clock = clock
     this.#logger = logger
-    this.#maxPerPair = maxPerPair
+    this.#maxPerPair = maxPerPair ?? bounds.gateway.openPerPerson.value
+    this.#maxWaiting = maxWaiting ?? bounds.gateway.waitingPerPerson.value
   }
 
   /**
@@ -88,7 +94,22 @@ export class ConnectionRegistry {
       })
     }
     open.add(opening)
-    return () => open.delete(opening)
+    return () => {
+      open.delete(opening)
+      for (const side of ["client", "program"] as const) this.setWaiting(visitor, opening, { side, isWaiting: false })
+    }
+  }
+
+  /**
+   * Records whether bytes wait in memory until a side of the connection reads. Beyond the maximum
+   * of a person, the connection that waits longest is closed.
+   */
+  setWaiting({ userId }: Visitor, opening: OpenConnection, { side, isWaiting }: { side: "client" | "program"; isWaiting: boolean }): void {
+    const key = `${userId} ${side}`
+    const waiting = this.#waiting.get(key) ?? new Set()
+    if (isWaiting) this.#waiting.set(key, waiting.add(opening))
+    else if (waiting.delete(opening) && waiting.size === 0) this.#waiting.delete(key)
+    if (waiting.size > this.#maxWaiting) waiting.values().next().value?.abort()
   }
 
   get size(): number {

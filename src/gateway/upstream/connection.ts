@@ -5,6 +5,7 @@ import { systemUserId } from "#kit"
 import type { ProgramAddress } from "../run-directory.ts"
 import type { ResponseHead } from "./response-head.ts"
 import { ResponseParser, type ResponseSink } from "./response-parser.ts"
+import { WaitingWrites } from "./waiting-writes.ts"
 
 /**
  * Receives one response: its parts and `onEnd`, or some of its parts and then `onError`. No call
@@ -38,6 +39,7 @@ export class UpstreamConnection implements ResponseSink {
   readonly #socket: Socket
   readonly #events: ConnectionEvents
   readonly #parser = new ResponseParser()
+  readonly #writes = new WaitingWrites()
   #handler: ResponseHandler | undefined
   #head: Pick<ResponseHead, "keepAlive" | "keepAliveMs" | "status"> | undefined
   #bodySent = false
@@ -72,7 +74,7 @@ export class UpstreamConnection implements ResponseSink {
       clearTimeout(timer)
       if (address.isCurrent?.() === false) this.#fail(new Error("the run no longer has this address"))
     })
-    socket.on("drain", () => this.#handler?.onDrain())
+    socket.on("drain", this.#onRoom)
     socket.on("end", () => this.#finish())
     socket.on("error", (error) => this.#fail(error))
     socket.on("close", () => {
@@ -115,8 +117,10 @@ export class UpstreamConnection implements ResponseSink {
 
   /** False when the rest should wait for `onDrain`. */
   write(chunk: Buffer | string): boolean {
-    return this.#socket.write(chunk as Buffer, "latin1")
+    return this.#writes.write(this.#socket, chunk, this.#onRoom)
   }
+
+  readonly #onRoom = (): void => this.#handler?.onDrain()
 
   /** Buffers writes until `uncork`, to send them as one. */
   cork(): void {
