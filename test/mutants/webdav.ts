@@ -178,7 +178,13 @@ export const webdav = [
   ...faults(
     "src/gateway/proxy/tunnel.ts",
     ["src/gateway/proxy/turns.integration.test.ts"],
-    [["WebSockets delay everybody's requests", at("Tunnel.#fromClient", "!this.#reader.countRead(this.#visitor.userId, chunk.length)"), "false"]],
+    [
+      [
+        "WebSockets delay everybody's requests",
+        at("Tunnel.#fromClient", "!this.#reader.countRead(this.#visitor.userId, chunk.length)"),
+        "false",
+      ],
+    ],
   ),
   ...faults(
     "src/gateway/upstream/connection.ts",
