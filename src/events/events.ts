@@ -46,14 +46,12 @@ export interface Events extends AsyncDisposable {
    */
   changed(tx: Change, actor: Actor, what: { verb: ChangeVerb; resource: ResourceRef } & VisibilityChange): Promise<void>
   /**
-   * A right on a resource was created, updated or deleted; `people` are those who have it, or had
-   * it. The audit names the resource, the journal the grant and, for these people, the resource.
+   * A right on a resource was created, updated or deleted. The audit names the resource, the
+   * journal the grant and, for the people who have it or had it, the resource.
    */
-  granted(
-    tx: Change,
-    actor: Actor,
-    what: { verb: Exclude<ChangeVerb, "restored">; grant: GrantRow; was?: object; people: readonly number[] },
-  ): Promise<void>
+  granted(tx: Change, actor: Actor, what: { verb: Exclude<ChangeVerb, "restored">; grant: GrantRow; was?: object }): Promise<void>
+  /** A grant expired: the people who had it may no longer see its unchanged resource. */
+  grantExpired(tx: Change, grant: GrantRow): Promise<void>
   /** These people see these unchanged resources anew, or no longer: they joined or left a group. */
   visibilityChanged(tx: Change, what: { resources: readonly ResourceRef[]; people: readonly number[] }): Promise<void>
   /**
@@ -140,7 +138,7 @@ export function openEvents({ store, clock = systemClock, logger, onResourceChang
   }
 }
 
-type ResourceEvents = Pick<Events, "changed" | "granted" | "visibilityChanged" | "everythingChanged">
+type ResourceEvents = Pick<Events, "changed" | "granted" | "grantExpired" | "visibilityChanged" | "everythingChanged">
 
 function resourceEvents({ journal, logger, audit, onResourceChange }: EventsContext): ResourceEvents {
   const events: ResourceEvents = {
@@ -154,17 +152,22 @@ function resourceEvents({ journal, logger, audit, onResourceChange }: EventsCont
         onResourceChange(resource)
       })
     },
-    async granted(tx, actor, { verb, grant, was, people }) {
+    async granted(tx, actor, { verb, grant, was }) {
       const event = `grant.${verb}`
       const { id, resourceType: type, resourceId, userName, groupName, access } = grant
       const resource: ResourceRef = { type, id: resourceId }
       await journal.add(tx, { event, data: { ID: id }, resource: { type: "grant", id }, visibility: was ? { was } : {} })
       await audit(tx, actor, { action: event, resource })
-      await events.visibilityChanged(tx, { resources: [resource], people })
+      await events.grantExpired(tx, grant)
       tx.afterCommit(() => {
         logger.info({ event, id, resource, userName, groupName, access, actor: actor.userName, requestId: actor.requestId }, "granted")
         onResourceChange({ type: "grant", id })
       })
+    },
+    async grantExpired(tx, { resourceType: type, resourceId: id, userId, groupId }) {
+      // Not the members themselves: a group may have thousands, and each reader would compare them.
+      const visibility = groupId === 0 ? { to: [userId] } : { toGroup: groupId }
+      await journal.add(tx, { event: `${type}.updated`, data: { ID: id }, resource: { type, id }, visibility })
     },
     async visibilityChanged(tx, { resources, people }) {
       if (people.length === 0) return

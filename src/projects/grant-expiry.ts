@@ -1,6 +1,5 @@
 import type { Store } from "#store"
 import type { ProjectsContext } from "./context.ts"
-import { granteesOf } from "./grantees.ts"
 
 const intervalMs = 5_000
 const maxAtOnce = 100
@@ -16,13 +15,7 @@ export function startGrantExpiry({ store, events, clock, logger }: ExpiryContext
   const removeExpired = async () => {
     if (!(await store.grants.anyExpired())) return
     await store.change(async (tx) => {
-      // All other changes wait, and many of these grants may be to one large group.
-      const members = new Map<number, Promise<readonly number[]>>()
-      for (const grant of await tx.grants.pruneExpired(maxAtOnce)) {
-        const people = (grant.groupId !== 0 && members.get(grant.groupId)) || granteesOf(tx, grant)
-        if (grant.groupId !== 0) members.set(grant.groupId, people)
-        await events.visibilityChanged(tx, { resources: [{ type: grant.resourceType, id: grant.resourceId }], people: await people })
-      }
+      for (const grant of await tx.grants.pruneExpired(maxAtOnce)) await events.grantExpired(tx, grant)
     })
   }
   const run = async () => {

@@ -7,7 +7,6 @@ export { checkDatasetPath, ensureDatasetDirectory, makeNewDatasetDirectory } fro
 export { checkDatasetLinks, updateDatasetLinks } from "./dataset-links.ts"
 export { checkDatasetOverlap } from "./dataset-overlap.ts"
 export { startGrantExpiry } from "./grant-expiry.ts"
-export { granteesOf } from "./grantees.ts"
 export {
   checkGrantOnOverlappingDatasets,
   checkOneGrantee,

@@ -203,9 +203,26 @@ export const api = [
     [["one person's short work takes any part of a turn", ">= shareMs", ">= Number.POSITIVE_INFINITY"]],
   ),
   ...faults(
-    "src/projects/grant-expiry.ts",
+    "src/events/events.ts",
     ["src/projects/grant-expiry.test.ts"],
-    [["the members of a group are read for each expired grant", "members.get(grant.groupId)", "undefined"]],
+    [
+      [
+        "an event about a grant names each member of its group",
+        at("resourceEvents", "groupId === 0 ? { to: [userId] } : { toGroup: groupId }"),
+        "{ to: groupId === 0 ? [userId] : await tx.groups.memberIds(groupId) }",
+      ],
+    ],
+  ),
+  ...faults(
+    "src/api/events/feed-policy.ts",
+    ["src/api/events/feed-policy.test.ts"],
+    [
+      [
+        "everybody learns what a group no longer sees",
+        at("visibilityOf", "!caller.groupIds.includes(toGroup) && !caller.isAdmin"),
+        "false",
+      ],
+    ],
   ),
   ...faults(
     "src/api/handlers/resources/data.ts",

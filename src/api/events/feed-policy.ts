@@ -20,6 +20,8 @@ export type ResourceMap = ReadonlyMap<string, Resource>
 interface RowAudience {
   /** If it is there, only these people receive the event. */
   to?: readonly number[]
+  /** If it is there, only the members of this group and administrators receive the event. */
+  toGroup?: number
   /** With `to`: administrators receive it as well. */
   toAdministrators?: boolean
   /** The resource before the change. */
@@ -72,12 +74,14 @@ function* affectedUsers(rows: readonly JournalRow[], resources: ResourceMap): It
 }
 
 function visibilityOf(caller: Caller, row: JournalRow, resources: ResourceMap): EventVisibility {
-  const { to, toAdministrators, was } = audienceOf(row)
+  const { to, toGroup, toAdministrators, was } = audienceOf(row)
   if (to && !to.includes(caller.userId) && !(toAdministrators && caller.isAdmin)) return "none"
+  // All administrators are one audience.
+  if (toGroup !== undefined && !caller.groupIds.includes(toGroup) && !caller.isAdmin) return "none"
   if (row.event === "reset") return "reset"
   const now = resources.get(keyOf(row.resource))
   if (now && isAllowed(caller, now, "read")) return now.type === "run" ? runVisibility(caller, row, now) : "whole"
-  return to || (was && isAllowed(caller, was, "read")) ? "gone" : "none"
+  return to || toGroup !== undefined || (was && isAllowed(caller, was, "read")) ? "gone" : "none"
 }
 
 /** A caller without the right to a run's details receives no events about its progress. */

@@ -6,7 +6,6 @@ import {
   type GrantableType,
   grantableResources,
   grantableTypes,
-  granteesOf,
   loadGrantTarget,
   parseGrantExpiry,
   parseGrantTarget,
@@ -55,7 +54,7 @@ async function create(context: OperationContext<"createGrant">): Promise<Handler
     const granted = await tx.grants.put(put)
     await checkGrantOnOverlappingDatasets(tx, granted)
     const verb = granted.version === 1 ? "created" : "updated"
-    await services.events.granted(tx, context.actor, { verb, grant: granted, people: await granteesOf(tx, granted) })
+    await services.events.granted(tx, context.actor, { verb, grant: granted })
     return granted
   })
   context.setHeader("etag", etagOf(row))
@@ -122,7 +121,6 @@ async function remove(context: OperationContext<"deleteGrant">): Promise<Handler
       verb: "deleted",
       grant,
       was: grantResource(grant),
-      people: await granteesOf(tx, grant),
     })
   })
   return { ok: true }
