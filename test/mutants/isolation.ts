@@ -288,8 +288,8 @@ export const isolation = [
     [
       [
         "the file server gets the main process's environment",
-        at("workerEnvironment", 'return { LANG: "C.UTF-8"'),
-        'return { ...process.env, LANG: "C.UTF-8"',
+        at("workerEnvironment", 'LANG: "C.UTF-8"'),
+        '...process.env, LANG: "C.UTF-8"',
       ],
       ["the file server may gain privileges", at("noNewPrivileges", '[setpriv, "--no-new-privs"]'), "[]"],
     ],

@@ -9,6 +9,7 @@ const budget = ["src/files/properties/property-budget.test.ts"]
 const uploads = ["src/files/uploads/tus.test.ts"]
 
 const addresses = ["src/files/requests/address.test.ts"]
+const flushes = ["src/files/staging/flush.test.ts"]
 const questions = ["src/files/access/rights-cache.test.ts"]
 
 /** A buffer that keeps each chunk by itself. */
@@ -221,6 +222,24 @@ export const webdav = [
   ]),
   ...faults("src/files/requests/request-limiter.ts", amplification, [
     ["one person copies any number of trees at once", at("CopyQueue.acquire", "copies.running < maxCopies"), "copies.running >= 0"],
+  ]),
+  ...faults("src/files/staging/flush.ts", flushes, [
+    ["one person's flushes stand before everybody's", at("flush", "inTurn(userId, () => flushFile(fd))"), "inTurn && flushFile(fd)"],
+    ["one person's large files are flushed together", at("flush", "fstatSync(fd).size > largeBytes"), "false"],
+  ]),
+  ...faults("src/files/staging/temp-file.ts", flushes, [
+    [
+      "one person's new files stand before everybody's uploads",
+      at("TempFile.open", "withDiskTurn(userId, () =>"),
+      "((open) => open())(() =>",
+    ],
+  ]),
+  ...faults("src/files/methods/receive-body.ts", flushes, [
+    [
+      "one person's writes stand before everybody's",
+      at("BodyReceiver.#writeWaiting", "withDiskTurn(this.#userId, () => writeAll({ fd, position }, batch))"),
+      "writeAll({ fd, position }, batch)",
+    ],
   ]),
   ...faults(
     "src/files/tree/remove-tree.ts",

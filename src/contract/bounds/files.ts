@@ -251,6 +251,27 @@ export const fileBounds = {
     per: "upload",
     beyond: "reading the body pauses",
   },
+  diskThreads: {
+    what: "Calls of uploads that write, flush or create a file, at a time",
+    value: 16,
+    unit: "count",
+    per: "process",
+    beyond: "further ones wait",
+  },
+  diskThreadsOfPerson: {
+    what: "Those of one person",
+    value: 4,
+    unit: "count",
+    per: "person",
+    beyond: "further ones wait, and those of others run first",
+  },
+  largeFlushesOfPerson: {
+    what: "Flushes of one person's files of more than 64 KiB, at a time",
+    value: 1,
+    unit: "count",
+    per: "person",
+    beyond: "further ones wait",
+  },
   stallMs: {
     what: "Time without progress of a request, or of a client that reads its answer",
     value: 60_000,

@@ -29,7 +29,7 @@ export async function put(request: DavRequest): Promise<void> {
   const isOpenEnded = lengthOf(request) === undefined
   const onBytes = (bytes: number) => (isOpenEnded ? room.extend(bytes, target) : checkDisk(target, bytes))
   await receiveBody(request.incoming, { fd: file.fd, userId: request.userId, onBytes })
-  await file.flush()
+  await file.flush(request.userId)
   await request.revalidate()
   await request.assertStillAllowed()
   finishUpload(request, upload, {})
@@ -85,7 +85,7 @@ async function startUpload(request: DavRequest, account: string | undefined): Pr
   const bytes = Math.max(length ?? 0, storage.maxSizeOf({ entries: 1, bytes: 0 }))
   const size = { bytes, name: location.name, isOpenEnded: length === undefined }
   const room = stack.use(await storage.reserve(account, location.parent, size))
-  const file = stack.use(await staging.createTempFile(location.parent))
+  const file = stack.use(await staging.createTempFile(location.parent, request.userId))
   const resources = stack.move()
   return { file, room, [Symbol.dispose]: () => resources.dispose() }
 }

@@ -1,9 +1,13 @@
 import { writeSync, writev } from "node:fs"
 import type { IncomingMessage } from "node:http"
+import { promisify } from "node:util"
 import { bounds } from "#contract"
 import { hasBody, PacedReader, sharedTurnBudget } from "#http"
 import { ChunkBuffer } from "#kit"
 import { ClientGoneError } from "../failures.ts"
+import { withDiskTurn } from "../requests/disk-turns.ts"
+
+const write = promisify(writev)
 
 /** Reading pauses while this much waits for the disk. */
 const maxBufferedBytes = bounds.files.waitingBytes.value
@@ -108,11 +112,12 @@ class BodyReceiver {
     const batch = this.#waiting.take()
     this.#isWriting = true
     this.#reader.resume()
-    writeAll({ fd, position }, batch, (error) => {
+    const onWritten = (error?: Error) => {
       this.#isWriting = false
       if (error) this.#failure ??= error
       this.#write()
-    })
+    }
+    withDiskTurn(this.#userId, () => writeAll({ fd, position }, batch)).then(() => onWritten(), onWritten)
   }
 
   #writeAtOnce(): void {
@@ -129,17 +134,13 @@ class BodyReceiver {
 }
 
 /** Repeats `writev`, which may write a part only. */
-function writeAll(
-  { fd, position }: { fd: number; position: number | undefined },
-  chunks: Buffer[],
-  done: (error: Error | null) => void,
-): void {
-  writev(fd, chunks, position ?? null, (error, count) => {
-    if (error) return done(error)
-    const rest = dropBytes(chunks, count)
-    if (rest.length === 0) done(null)
-    else writeAll({ fd, position: position === undefined ? undefined : position + count }, rest, done)
-  })
+async function writeAll({ fd, position }: { fd: number; position: number | undefined }, chunks: Buffer[]): Promise<void> {
+  let [rest, at] = [chunks, position]
+  while (rest.length > 0) {
+    const { bytesWritten } = await write(fd, rest, at)
+    rest = dropBytes(rest, bytesWritten)
+    if (at !== undefined) at += bytesWritten
+  }
 }
 
 function dropBytes(chunks: Buffer[], count: number): Buffer[] {

@@ -5,6 +5,7 @@ import { dirname, extname, join } from "node:path"
 import { Failure } from "#contract"
 import type { Authority } from "../access/authority.ts"
 import type { BoundAddress } from "../bound-addresses.ts"
+import { poolThreads } from "../requests/disk-turns.ts"
 import type { FileServerSettings } from "../settings.ts"
 import type { DirectoryHandle } from "../tree/directory-handle.ts"
 import type { TreeOperation, TreeOperationOptions } from "../tree/file-tree.ts"
@@ -201,5 +202,11 @@ function noNewPrivileges(): string[] {
  */
 function workerEnvironment(): NodeJS.ProcessEnv {
   const cache = getCompileCacheDir()
-  return { LANG: "C.UTF-8", MALLOC_ARENA_MAX: "1", UV_USE_IO_URING: "0", ...(cache ? { NODE_COMPILE_CACHE: dirname(cache) } : {}) }
+  return {
+    LANG: "C.UTF-8",
+    MALLOC_ARENA_MAX: "1",
+    UV_USE_IO_URING: "0",
+    UV_THREADPOOL_SIZE: String(poolThreads),
+    ...(cache ? { NODE_COMPILE_CACHE: dirname(cache) } : {}),
+  }
 }

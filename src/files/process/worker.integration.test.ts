@@ -104,6 +104,7 @@ test("the worker inherits nothing of the main process's environment", () => {
           "NODE_CHANNEL_FD",
           "NODE_CHANNEL_SERIALIZATION_MODE",
           "NODE_COMPILE_CACHE",
+          "UV_THREADPOOL_SIZE",
           "UV_USE_IO_URING",
           "",
         ].includes(name ?? ""),

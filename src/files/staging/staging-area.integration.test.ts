@@ -110,7 +110,7 @@ test("the sweep leaves another machine's entries until its heartbeat is long ove
 test("two running processes leave each other's files alone", async () => {
   const one = new StagingArea(root, report)
   const other = new StagingArea(root, report)
-  using file = await one.createTempFile(root)
+  using file = await one.createTempFile(root, 1)
   await other.sweep(root)
   file.moveTo(root, "moved")
   assert.equal(existsSync(join(path, "moved")), true)

@@ -86,9 +86,9 @@ export class StagingArea implements AsyncDisposable {
     return new StagedEntry(folder.duplicate(), this.#nextName())
   }
 
-  /** Creates a file that will be moved to a name in `parent`. */
-  createTempFile(parent: DirectoryHandle): Promise<TempFile> {
-    return TempFile.open(this.createEntry(parent))
+  /** Creates a file of that person, which will be moved to a name in `parent`. */
+  createTempFile(parent: DirectoryHandle, userId: number): Promise<TempFile> {
+    return TempFile.open(this.createEntry(parent), userId)
   }
 
   /**

@@ -1,11 +1,12 @@
-import { constants, fdatasync, open, unlinkSync } from "node:fs"
+import { constants, open, unlinkSync } from "node:fs"
 import { promisify } from "node:util"
+import { withDiskTurn } from "../requests/disk-turns.ts"
 import { type DirectoryHandle, safeOpenFlags } from "../tree/directory-handle.ts"
 import { closeQuietly, ignoreErrors } from "../tree/ignore-errors.ts"
 import { moveEntry } from "../tree/move-entry.ts"
+import { flush } from "./flush.ts"
 import type { StagedEntry } from "./staged-entry.ts"
 
-const flush = promisify(fdatasync)
 const openFile = promisify(open)
 
 /** A file being written. Unless it was moved to its name, disposing removes it. */
@@ -23,10 +24,11 @@ export class TempFile implements Disposable {
    * Uses the thread pool, since a new file waits for the file system's journal during other
    * flushes.
    */
-  static async open(entry: StagedEntry): Promise<TempFile> {
+  static async open(entry: StagedEntry, userId: number): Promise<TempFile> {
     try {
       const flags = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | safeOpenFlags
-      return new TempFile(entry, await openFile(entry.parent.pathTo(entry.name), flags, 0o644))
+      const fd = await withDiskTurn(userId, () => openFile(entry.parent.pathTo(entry.name), flags, 0o644))
+      return new TempFile(entry, fd)
     } catch (error) {
       entry.release()
       throw error
@@ -34,8 +36,8 @@ export class TempFile implements Disposable {
   }
 
   /** Flushes the content, so that it survives a power cut. */
-  flush(): Promise<void> {
-    return flush(this.fd)
+  flush(userId: number): Promise<void> {
+    return flush(this.fd, userId)
   }
 
   /** Renames it to its final name; a file of that name is replaced. */

@@ -1,5 +1,5 @@
-import { fdatasync, fstatSync, unlinkSync } from "node:fs"
-import { promisify } from "node:util"
+import { fstatSync, unlinkSync } from "node:fs"
+import { flush } from "../staging/flush.ts"
 import type { Reservation } from "../storage/reservation.ts"
 import type { DirectoryHandle } from "../tree/directory-handle.ts"
 import { closeQuietly, ignoreErrors } from "../tree/ignore-errors.ts"
@@ -28,8 +28,6 @@ interface Parts {
   forget(): void
 }
 
-const flush = promisify(fdatasync)
-
 /** An upload that one request has open. Disposing closes it and keeps what came. */
 export class OpenUpload implements Disposable {
   readonly fd: number
@@ -53,8 +51,8 @@ export class OpenUpload implements Disposable {
     return new Date(fstatSync(this.fd).mtimeMs + this.#parts.idleMs)
   }
 
-  flush(): Promise<void> {
-    return flush(this.fd)
+  flush(userId: number): Promise<void> {
+    return flush(this.fd, userId)
   }
 
   /** Renames it to its final name; a file of that name is replaced. */

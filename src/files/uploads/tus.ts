@@ -101,11 +101,11 @@ async function receive(request: DavRequest, upload: OpenUpload): Promise<void> {
   context.storage.assertDisk(target, left)
   request.sendContinue()
   // Bytes that came before an error stay, and are as durable as the rest.
-  await receiveBody(incoming, { fd: upload.fd, userId, position: offset, onBytes: count }).finally(() => upload.flush())
+  await receiveBody(incoming, { fd: upload.fd, userId, position: offset, onBytes: count }).finally(() => upload.flush(userId))
 }
 
 async function commit(request: DavRequest, upload: OpenUpload, headers: Record<string, string>): Promise<void> {
-  await upload.flush()
+  await upload.flush(request.userId)
   await request.revalidate()
   await request.assertReplaceable()
   const more = { ...headers, "Upload-Offset": String(upload.facts.length) }

@@ -1,0 +1,69 @@
+import assert from "node:assert/strict"
+import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { after, before, suite, test } from "node:test"
+import { bounds } from "#contract"
+import { TestFilesServer } from "../../../test/fixtures/files/files-server.ts"
+import { flush } from "./flush.ts"
+
+const { diskThreadsOfPerson, largeFlushesOfPerson } = bounds.files
+
+/** The calls that the thread pool has now. */
+const calls = () => process.getActiveResourcesInfo().filter((name) => name === "FSReqCallback").length
+
+/** Looks in each turn of the event loop until the work is done. */
+async function mostCallsDuring(work: Promise<unknown>): Promise<number> {
+  let isDone = false
+  void work.finally(() => (isDone = true))
+  let most = calls()
+  while (!isDone) {
+    await new Promise((resolve) => setImmediate(resolve))
+    most = Math.max(most, calls())
+  }
+  await work
+  return most
+}
+
+suite("flushes", () => {
+  const directory = mkdtempSync(join(tmpdir(), "quayside-flush-"))
+  after(() => rmSync(directory, { recursive: true }))
+
+  const filesOf = (bytes: number) => {
+    const fds = Array.from({ length: 12 }, (_, n) => openSync(join(directory, `${bytes}-${n}`), "w"))
+    for (const fd of fds) writeSync(fd, Buffer.alloc(bytes))
+    const close = () => {
+      for (const fd of fds) closeSync(fd)
+    }
+    return { fds, [Symbol.dispose]: close }
+  }
+
+  for (const [size, bytes, most] of [
+    ["small", 1_000, diskThreadsOfPerson.value],
+    ["large", 100_000, largeFlushesOfPerson.value],
+  ] as const)
+    test(`${most} of one person's ${size} files are flushed at a time, and another's beside them`, async () => {
+      using files = filesOf(bytes)
+      const flushAll = (userId: number) => Promise.all(files.fds.map((fd) => flush(fd, userId)))
+      assert.equal(await mostCallsDuring(flushAll(7)), most)
+      const others = await mostCallsDuring(Promise.all([flushAll(7), flushAll(8)]))
+      assert.ok(others > most && others <= 2 * most, `${others} calls`)
+    })
+})
+
+suite("uploads", () => {
+  let server: TestFilesServer
+  before(async () => {
+    server = await TestFilesServer.start()
+  })
+  after(() => server[Symbol.asyncDispose]())
+
+  test("those of one person have few calls in the thread pool, whatever they wait for", async () => {
+    const uploads = [1_000, 300_000].flatMap((bytes) =>
+      Array.from({ length: 20 }, (_, n) => server.ask("PUT", `/users/ann/${bytes}-${n}`, { body: "x".repeat(bytes) })),
+    )
+    const most = await mostCallsDuring(Promise.all(uploads))
+    assert.ok(most <= diskThreadsOfPerson.value, `${most} calls`)
+    assert.deepEqual(new Set((await Promise.all(uploads)).map(({ status }) => status)), new Set([201]))
+  })
+})
