@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
+import { crc32, deflateSync } from "node:zlib"
 import type { Page } from "playwright-core"
 import type { Data } from "#contract"
 import { adminPassword, startTestServer, type TestServer } from "../test-server.ts"
@@ -126,17 +127,35 @@ test("publishing a project names the parts that others may not use; a copy is on
   assert.deepEqual([copy.ProjectName, copy.IsPublic], ["Lecture", false])
 })
 
+/** A PNG without content, of a bit for each pixel. */
+function emptyImage(width: number, height: number): Buffer {
+  const chunk = (type: string, data: Buffer) => {
+    const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)]
+    length.writeUInt32BE(data.length)
+    sum.writeUInt32BE(crc32(Buffer.concat([Buffer.from(type), data])))
+    return Buffer.concat([length, Buffer.from(type), data, sum])
+  }
+  const head = Buffer.alloc(13)
+  head.writeUInt32BE(width, 0)
+  head.writeUInt32BE(height, 4)
+  head.writeUInt8(1, 8)
+  const rows = deflateSync(Buffer.alloc((1 + Math.ceil(width / 8)) * height))
+  const signature = Buffer.from("89504e470d0a1a0a", "hex")
+  return Buffer.concat([signature, chunk("IHDR", head), chunk("IDAT", rows), chunk("IEND", Buffer.alloc(0))])
+}
+
 test("a description shows coloured code, formulas and images of its dataset, and runs nothing", options, async () => {
   const { page, server, url } = shared
   const { ID, AccessInfo } = await server.admin.createData({ body: { Name: "With figures" } })
   const directory = join(server.dataDir, "files", AccessInfo)
   mkdirSync(join(directory, "figures"), { recursive: true })
   writeFileSync(join(directory, "figures/dot.png"), Buffer.from(onePixel, "base64"))
+  writeFileSync(join(directory, "figures/sheet.png"), emptyImage(8_000, 8_001))
   const Doc = [
     "```python\nimport os  # <img src=x onerror=globalThis.hacked=1>\n```",
     "The mass $m_0 < \\frac{E}{c^2}$, and $\\href{javascript:globalThis.hacked=1}{x}$ $\\includegraphics{https://elsewhere.example/p.png}$",
     "$$\\def\\a{\\b\\b}\\def\\b{\\a\\a}\\a$$",
-    "![A dot](figures/dot.png) ![Elsewhere](https://elsewhere.example/pixel.png) ![Outside](../dot.png)",
+    "![A dot](figures/dot.png) ![A sheet](figures/sheet.png) ![Elsewhere](https://elsewhere.example/pixel.png) ![Outside](../dot.png)",
   ].join("\n\n")
   await server.admin.updateData({ body: { ID, Doc } })
   const elsewhere: string[] = []
@@ -147,6 +166,7 @@ test("a description shows coloured code, formulas and images of its dataset, and
   const image = page.getByRole("img", { name: "A dot" })
   await image.waitFor()
   assert.equal(await image.evaluate((element) => (element as HTMLImageElement).naturalWidth), 1)
+  await page.getByText("A sheet: an image of more than 64 megapixels is not shown.").waitFor()
   await page.getByRole("link", { name: "Elsewhere" }).waitFor()
   await page.getByRole("link", { name: "Outside" }).waitFor()
   assert.deepEqual(

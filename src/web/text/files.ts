@@ -52,6 +52,7 @@ export const files = {
     truncated: (size: string) => `Only the first ${size} are shown.`,
     none: "There is no preview of this kind of file.",
     tooLarge: (size: string) => `The file is larger than ${size}. Download it to see it.`,
+    tooManyPixels: (name: string) => `${name}: an image of more than 64 megapixels is not shown. Download the file to see it.`,
     noPdfViewer: "This browser shows no PDF. Download the file to see it.",
     part: ({ rows, rowCount, columns, columnCount }: { rows: number; rowCount: number; columns: number; columnCount: number }) =>
       `${rows} of ${rowCount} rows, ${columns} of ${columnCount} columns`,

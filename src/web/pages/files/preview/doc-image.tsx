@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query"
 import { readFirstBytes } from "../../../api/files-client.ts"
+import { BoundedImage } from "./bounded-image.tsx"
 import { imagePath } from "./image-path.ts"
 import { imageTypeOf } from "./image-types.ts"
 import { useObjectUrl } from "./use-object-url.ts"
@@ -25,5 +26,5 @@ function DocImage({ path, alt }: { path: string; alt: string }) {
 
 function LoadedImage({ blob, type, alt }: { blob: Blob; type: string; alt: string }) {
   const url = useObjectUrl(blob, type)
-  return url ? <img className="preview-image" src={url} alt={alt} /> : null
+  return url ? <BoundedImage src={url} alt={alt} /> : null
 }

@@ -4,6 +4,7 @@ import { CodeBlock } from "../../../components/markdown/code-block.tsx"
 import { Markdown } from "../../../components/markdown/markdown.tsx"
 import { RenderBudgetContext, useRenderBudget } from "../../../components/markdown/render-budget-context.ts"
 import { files } from "../../../text/files.ts"
+import { BoundedImage } from "./bounded-image.tsx"
 import { renderDocImage } from "./doc-image.tsx"
 import { parseNotebook } from "./notebook.ts"
 
@@ -28,7 +29,7 @@ export function NotebookPreview({ text, directory }: { text: string; directory: 
             {outputs.map(({ text: output, imageUrl }, j) =>
               imageUrl ? (
                 // biome-ignore lint/suspicious/noArrayIndexKey: outputs never move
-                <img key={j} className="preview-image" src={imageUrl} alt={files.preview.output} />
+                <BoundedImage key={j} src={imageUrl} alt={files.preview.output} />
               ) : (
                 // biome-ignore lint/suspicious/noArrayIndexKey: outputs never move
                 <pre key={j} className="notebook-output" data-wrap="">

@@ -9,6 +9,7 @@ import { Markdown } from "../../../components/markdown/markdown.tsx"
 import { Dialog } from "../../../components/overlays.tsx"
 import { showError } from "../../../components/toast.tsx"
 import { files } from "../../../text/files.ts"
+import { BoundedImage } from "./bounded-image.tsx"
 import { parseCsv } from "./csv.ts"
 import { DataTable } from "./data-table.tsx"
 import { renderDocImage } from "./doc-image.tsx"
@@ -101,7 +102,7 @@ function ContentPreview({ kind, path, blob }: { kind: Kind; path: string; blob: 
 
 function ImagePreview({ name, blob }: { name: string; blob: Blob }) {
   const url = useObjectUrl(blob, imageTypeOf(name) ?? "")
-  return url ? <img className="preview-image" src={url} alt={name} /> : null
+  return url ? <BoundedImage src={url} alt={name} /> : null
 }
 
 function TextPreview({ kind, path, blob }: { kind: Kind; path: string; blob: Blob }) {
