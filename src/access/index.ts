@@ -6,7 +6,15 @@ export { type SessionDevice, type Sessions, sessionLifetimeMs } from "./credenti
 export type { NewToken, Tokens } from "./credentials/tokens.ts"
 export { createIdentity, type Identity, type IdentityOptions } from "./identity.ts"
 export { createOpenId, type OpenId, type OpenIdOptions, openIdSignInMs } from "./openid/openid.ts"
-export { createsAccount, type ProvisionedAccount, type ProvisioningRules, provisionAccount } from "./openid/provision-account.ts"
+export {
+  changedMemberships,
+  changeMembership,
+  createsAccount,
+  type Membership,
+  type ProvisionedAccount,
+  type ProvisioningRules,
+  provisionAccount,
+} from "./openid/provision-account.ts"
 export { authorize, authorizeWithGrants, forbidden, isAllowed, notFound } from "./policy/authorize.ts"
 export { type FileAccess, homePath, loadFileAccess, loadMountModes, mountKeys, mountMode } from "./policy/file-access.ts"
 export { decideWithGrants, loadAllGrants, loadGrants } from "./policy/load-grants.ts"

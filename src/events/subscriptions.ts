@@ -76,7 +76,8 @@ export class Subscriptions<L extends Subscriber> {
 
   /** Marks the subscribers of these people (undefined: of all) as stale. */
   markStale(userIds: readonly number[] | undefined): void {
-    for (const subscription of this.#byCredential.values()) if (userIds?.includes(subscription.userId) ?? true) subscription.isStale = true
+    const ids = userIds && new Set(userIds)
+    for (const subscription of this.#byCredential.values()) if (ids?.has(subscription.userId) ?? true) subscription.isStale = true
   }
 
   /**

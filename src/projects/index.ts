@@ -19,6 +19,7 @@ export {
   resolveGrantee,
 } from "./grants.ts"
 export { publishGroupChange, removeFromAllGroups } from "./group-members.ts"
+export { withNewHome } from "./new-home.ts"
 export { ObjectLimits } from "./object-limits.ts"
 export type { AuthorizedPlan } from "./plan/authorize-plan.ts"
 export { replanRun } from "./plan/replan.ts"

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict"
+import { StatementSync } from "node:sqlite"
 import { after, test } from "node:test"
 import { bearerAuth, createClient } from "#client"
 import { FileTree } from "#files"
@@ -67,13 +68,13 @@ test("a new person who signs in by the provider gets an account, a home and grou
 test("while a new person's home is made, others change what is theirs", async (t) => {
   const bob = await server.person("bob")
   const image = await bob.client.createImage({ body: { Name: "i", Image: "fake/ready" } })
-  const gate = Promise.withResolvers<void>()
-  const made = t.mock.method(FileTree.prototype, "ensureDirectory", () => gate.promise)
+  const gate = Promise.withResolvers<boolean>()
+  const made = t.mock.method(FileTree.prototype, "makeNewDirectory", () => gate.promise)
   await provider.tell("s-slow", { preferred_username: "slow" })
   const signing = signIn("s-slow")
   await eventually("the home is made", () => made.mock.callCount() === 1)
   assert.equal((await bob.client.updateImage({ body: { ID: image.ID, Name: "j" } })).Name, "j")
-  gate.resolve()
+  gate.resolve(true)
   assert.equal((await signing).status, 302)
   assert.deepEqual(made.mock.calls.at(-1)?.arguments, ["/users/slow"])
 })
@@ -133,6 +134,26 @@ test("without settings no account is created or linked", async () => {
     (await plain.admin.listUsers({})).data.map((user) => user.UserName),
     ["emil", "admin"],
   )
+})
+
+test("a sign-in that changes dozens of groups changes few of them in one transaction", async (t) => {
+  const groups = Array.from({ length: 45 }, (_, n) => `lab-many-${n}`)
+  await provider.tell("s-80", { preferred_username: "zoe", groups })
+  const statements: string[] = []
+  const run = StatementSync.prototype.run
+  t.mock.method(StatementSync.prototype, "run", function (this: StatementSync, ...args: Parameters<typeof run>) {
+    statements.push(this.sourceSQL)
+    return run.apply(this, args)
+  })
+  const { browser } = await signIn("s-80")
+  assert.equal((await whoami(browser)).Groups?.length, groups.length)
+  const parts = statements.join("\n").split(/^commit$/m)
+  const joined = parts.map((part) => part.split('insert into "group_members"').length - 1)
+  assert.equal(
+    joined.reduce((sum, count) => sum + count, 0),
+    groups.length,
+  )
+  assert.ok(Math.max(...joined) <= 10, joined.join(" "))
 })
 
 test("each sign-in creates, joins and leaves the groups that follow the provider, and no others", async () => {

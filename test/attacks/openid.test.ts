@@ -3,6 +3,7 @@ import type { ServerResponse } from "node:http"
 import { test } from "node:test"
 import { setTimeout as after } from "node:timers/promises"
 import { bounds } from "#contract"
+import { createLogger } from "#kit"
 import { Browser } from "../fixtures/cookie-jar.ts"
 import { eventually } from "../fixtures/eventually.ts"
 import { startHostileIssuer } from "../fixtures/openid/hostile-issuer.ts"
@@ -10,9 +11,12 @@ import { startTestServer } from "../test-server.ts"
 
 const { openIdCallbacks, waitingOpenIdCallbacks } = bounds.accounts
 
-test("a crowd from one address that returns with made-up codes asks the provider few times at once", async () => {
+test("a crowd from one address that returns with made-up codes asks the provider few times at once, and fills no log", async () => {
   await using issuer = await startHostileIssuer()
-  await using server = await startTestServer({ "oidc-issuer": issuer.url, "oidc-client-id": "quayside", "oidc-client-secret": "s" })
+  const lines: string[] = []
+  const logger = createLogger("warn", (line) => lines.push(line))
+  const settings = { "oidc-issuer": issuer.url, "oidc-client-id": "quayside", "oidc-client-secret": "s" }
+  await using server = await startTestServer(settings, logger)
   const { baseUrl } = server.quayside
   const begun = await Promise.all(
     Array.from({ length: 60 }, async () => {
@@ -40,4 +44,6 @@ test("a crowd from one address that returns with made-up codes asks the provider
   for (const response of asked) response.writeHead(400, { "content-type": "application/json" }).end(issuer.tokenAnswer.body)
   const statuses = await Promise.all(answers)
   assert.equal(statuses.filter((status) => status === 401).length, allowed)
+  // A cause has a kilobyte: the log would fill the disk.
+  assert.equal(lines.filter((line) => line.includes("a sign-in by the OpenID provider failed")).length, 1)
 })

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict"
+import { existsSync } from "node:fs"
 import { request } from "node:http"
+import { join } from "node:path"
 import { test } from "node:test"
 import { setTimeout } from "node:timers/promises"
 import { basicAuth } from "#client"
@@ -118,6 +120,8 @@ test("an account that was requested by an administrator who lost the right meanw
   await assert.rejects(made, { status: 403 })
   await assert.rejects(changed, { status: 404 })
   assert.deepEqual((await admin.listUsers({ query: { UserName: "mallory" } })).data, [])
+  assert.ok(!existsSync(join(testServer.dataDir, "files/users/mallory")), "a home was left behind")
+  assert.ok(existsSync(join(testServer.dataDir, "files/users/eve")))
 })
 
 test("wrong Basic passwords of one name from many addresses delay nobody else at any of the three addresses", async () => {

@@ -3,6 +3,26 @@ import { at, faults } from "./mutant.ts"
 /** Rights and credentials. */
 export const access = [
   ...faults(
+    "src/access/passwords/sign-in-limiter.ts",
+    ["src/access/passwords/sign-in-limiter.test.ts"],
+    [["strangers with wrong passwords use up the places of a name's new devices", 'isSuspect ? "suspect" : "clean"', '"stranger"']],
+  ),
+  ...faults(
+    "src/api/pages/openid.ts",
+    ["test/api/openid.test.ts"],
+    [["all groups of a sign-in change in one transaction", "const groupsPerChange = 10", "const groupsPerChange = 1_000"]],
+  ),
+  ...faults(
+    "src/api/pages/openid.ts",
+    ["test/attacks/openid.test.ts"],
+    [["the log has the cause of each made-up code", "const logCauseEveryMs = 10_000", "const logCauseEveryMs = 0"]],
+  ),
+  ...faults(
+    "src/projects/new-home.ts",
+    ["test/attacks/sign-in.test.ts"],
+    [["a refused account leaves its home", at("withNewHome", "await tree.removeEmptyDirectory(home)"), "{\n    }"]],
+  ),
+  ...faults(
     "src/access/policy/policy.ts",
     ["src/access/policy/policy.test.ts"],
     [
@@ -75,8 +95,8 @@ export const access = [
       ["an account is linked to anybody with its name", at("linked", "if (isTaken || !isOpen) {"), "if (isTaken) {"],
       ["one subject's account is linked to another", at("linked", "if (isTaken || !isOpen) {"), "if (!isOpen) {"],
       ["everybody gets an account", at("created", 'if (rules.unknown === "refuse") {'), "if (false) {"],
-      ["memberships of groups never end", at("withGroups", "await tx.groups.removeMember(group.id, userId)"), ""],
-      ["the claim decides about every group", at("withGroups", "&& matchesPattern(patterns, name)"), ""],
+      ["memberships of groups never end", at("changeMembership", "await tx.groups.removeMember(change.leave.id, userId)"), ""],
+      ["the claim decides about every group", at("changedMemberships", "&& matchesPattern(patterns, name)"), ""],
     ],
   ),
   ...faults(

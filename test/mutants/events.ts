@@ -112,12 +112,12 @@ export const events = [
     [
       [
         "becoming an administrator through the provider sends no event",
-        at("publishAccountChanges", "if (isChanged) await events"),
+        at("publishAccountChange", "if (isChanged) await events"),
         "if (!isChanged) await events",
       ],
       [
         "each sign-in by the provider resets streams",
-        at("publishAccountChanges", 'if (account === "linked" || isChanged) {'),
+        at("publishAccountChange", 'if (account === "linked" || isChanged) {'),
         "{\n    await events.everythingChanged(tx, [user.id])",
       ],
     ],

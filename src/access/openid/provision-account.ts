@@ -23,11 +23,19 @@ export interface ProvisionedAccount {
   account: "known" | "linked" | "created"
   /** Whether the account itself was changed. */
   isChanged: boolean
-  groups: readonly { group: GroupRow; verb: "created" | "updated" }[]
+}
+
+/** A group that a person who signed in leaves, or the name of one that they join. */
+export type Membership = { leave: GroupRow } | { join: string }
+
+/** A group whose members a sign-in changed. */
+export interface ProvisionedGroup {
+  group: GroupRow
+  verb: "created" | "updated"
 }
 
 /**
- * Finds or creates the account, then updates administration and groups from the claims. A subject
+ * Finds or creates the account, then updates administration from the claims. A subject
  * has its account for ever, even if its claims change. An account of the same name belongs to
  * another person unless the rules allow linking. Throws an `AuthenticationFailure` (403).
  */
@@ -41,8 +49,7 @@ export async function provisionAccount(
     throw new AuthenticationFailure("forbidden", `The account with the user name ${found.user.userName} is disabled`)
   }
   const renewed = await withAdministration(tx, person, { user: found.user, accounts: options.accounts })
-  const groups = await withGroups(tx, person, { userId: found.user.id, patterns: options.rules.groups })
-  return { ...found, user: renewed, isChanged: renewed !== found.user, groups }
+  return { ...found, user: renewed, isChanged: renewed !== found.user }
 }
 
 /** Whether `provisionAccount` would create an account. No other account gets its name meanwhile. */
@@ -103,32 +110,36 @@ async function withAdministration(tx: Change, { isAdmin }: ProviderUser, about: 
   }
 }
 
-async function withGroups(tx: Change, { groups: names }: ProviderUser, about: { userId: number; patterns: readonly string[] }) {
+/** The memberships to change by the claims: those that end first. */
+export async function changedMemberships(
+  reads: Pick<Reads, "groups">,
+  { groups: names }: ProviderUser,
+  { userId, patterns }: { userId: number; patterns: readonly string[] },
+): Promise<Membership[]> {
   if (names === undefined) return []
-  const { userId, patterns } = about
   const wanted = new Set(names.filter((name) => accountNameError(name) === undefined && matchesPattern(patterns, name)))
-  const present = (await tx.groups.ofUser(userId)).filter(({ groupName }) => matchesPattern(patterns, groupName))
-  const changes: ProvisionedAccount["groups"][number][] = []
-  for (const group of present.filter(({ groupName }) => !wanted.has(groupName))) {
-    await tx.groups.removeMember(group.id, userId)
-    changes.push({ group, verb: "updated" })
-  }
-  for (const name of [...wanted].filter((each) => !present.some(({ groupName }) => groupName === each))) {
-    const joined = await join(tx, name, userId)
-    if (joined) changes.push(joined)
-  }
-  // The group's members have changed, so its version must change.
-  for (const { group } of changes.filter(({ verb }) => verb === "updated")) await tx.groups.update(group.id, {})
-  return changes
+  const present = (await reads.groups.ofUser(userId)).filter(({ groupName }) => matchesPattern(patterns, groupName))
+  const left = present.filter(({ groupName }) => !wanted.has(groupName))
+  const joined = [...wanted].filter((name) => !present.some(({ groupName }) => groupName === name))
+  return [...left.map((leave) => ({ leave })), ...joined.map((join) => ({ join }))]
+}
+
+/** Undefined if nothing changes. The group's members have changed, so its version does. */
+export async function changeMembership(tx: Change, userId: number, change: Membership): Promise<ProvisionedGroup | undefined> {
+  if ("join" in change) return join(tx, change.join, userId)
+  await tx.groups.removeMember(change.leave.id, userId)
+  await tx.groups.update(change.leave.id, {})
+  return { group: change.leave, verb: "updated" }
 }
 
 /** Undefined when a group of this name was deleted: names are never reused. */
-async function join(tx: Change, groupName: string, userId: number): Promise<ProvisionedAccount["groups"][number] | undefined> {
+async function join(tx: Change, groupName: string, userId: number): Promise<ProvisionedGroup | undefined> {
   const stored = await tx.groups.byName(groupName)
   if (stored && stored.deletedAt !== null) return undefined
   const plain = { comment: "", limits: unsetLimits, totalLimits: unsetLimits }
   const group = stored ?? (await tx.groups.insert({ groupName, ...plain }))
   await tx.groups.addMember(group.id, userId)
+  if (stored) await tx.groups.update(group.id, {})
   return { group, verb: stored ? "updated" : "created" }
 }
 

@@ -3,8 +3,9 @@ import { AuthenticationFailure } from "../caller.ts"
 import type { SignInAttempt } from "./throttle.ts"
 
 /**
- * Limits the running and waiting password checks of one name and of one address. A name's known
- * devices are counted apart from strangers.
+ * Limits the running and waiting password checks of one name and of one address. Those of a name's
+ * known devices, of addresses without a recent failure, and all others are counted apart: strangers
+ * with wrong passwords do not use up the places of a new device.
  */
 export class SignInLimiter {
   readonly #open = new Map<string, number>()
@@ -13,8 +14,8 @@ export class SignInLimiter {
    * Throws an `AuthenticationFailure` (429) when there are too many; dispose of the result when the
    * check ends.
    */
-  acquire({ name, address, isKnown }: Pick<SignInAttempt, "name" | "address" | "isKnown">): Disposable {
-    const byName = `${isKnown ? "known" : "stranger"} ${name}`
+  acquire({ name, address, isKnown, isSuspect }: Pick<SignInAttempt, "name" | "address" | "isKnown" | "isSuspect">): Disposable {
+    const byName = `${isKnown ? "known" : isSuspect ? "suspect" : "clean"} ${name}`
     const byAddress = `address ${address}`
     if (this.#count(byName) >= bounds.accounts.signInsPerName.value) throw tooMany("for this user name")
     if (this.#count(byAddress) >= bounds.accounts.signInsPerAddress.value) throw tooMany("from this address")

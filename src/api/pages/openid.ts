@@ -1,8 +1,10 @@
 import {
   AuthenticationFailure,
+  changedMemberships,
+  changeMembership,
   createsAccount,
-  homePath,
   impersonate,
+  type Membership,
   openIdSignInMs,
   type ProvisionedAccount,
   provisionAccount,
@@ -12,8 +14,8 @@ import { bounds, Failure } from "#contract"
 import type { Actor } from "#events"
 import { PersonLimiter } from "#http"
 import { networkOf, Semaphore } from "#kit"
-import { publishGroupChange } from "#projects"
-import type { Change } from "#store"
+import { publishGroupChange, withNewHome } from "#projects"
+import type { Change, UserRow } from "#store"
 import type { OpenIdSignIn, Services } from "../context.ts"
 import { cookieHeader, sessionCookie } from "../http/session-cookie.ts"
 import { messagePage, type PageHandler, type PageRequest, type PageResponse, redirect, withParameters } from "./page.ts"
@@ -47,9 +49,11 @@ const callback: PageHandler = async (services, request) => {
   const answer = await refusalAsPage(services, request, async () => {
     const finish = () => openId.finish(request.queryText, request.cookie(cookieName))
     const { person, next } = await callbacks.run(networkOf(request.actor.address), () => allCallbacks.run(finish))
-    await ensureHome(services, person)
     const urgent = services.identity.sessions.tryUseReserve(JSON.stringify([person.issuer, person.subject]))
-    const secret = await services.store.change((tx) => createSessionFor(services, tx, { person, request }), { urgent })
+    const enter = () => signIn(services, { person, request }, urgent)
+    // Before the change: all others would wait for the file server.
+    const isNew = await createsAccount(services.store, person, requireOpenId(services).rules)
+    const secret = await (isNew ? withNewHome(services, person.userName, enter) : enter())
     return redirect(next, [sessionCookie(secret, { secure: services.settings.secureCookies, maxAgeSeconds: sessionLifetimeMs / 1000 })])
   })
   return { ...answer, cookies: [...(answer.cookies ?? []), stateCookie(services, undefined)] }
@@ -61,39 +65,79 @@ function stateCookie({ settings }: Services, value: string | undefined): string 
 
 type OpenIdPerson = Awaited<ReturnType<OpenIdSignIn["openId"]["finish"]>>["person"]
 
-/** Makes a new person's home before the change: all others would wait for the file server. */
-async function ensureHome(services: Services, person: OpenIdPerson): Promise<void> {
-  const { rules } = requireOpenId(services)
-  if (await createsAccount(services.store, person, rules)) await services.tree.ensureDirectory(homePath(person.userName))
+/** Groups of one transaction: everybody waits for it, and a person may be in hundreds of groups. */
+const groupsPerChange = 10
+
+interface SignIn {
+  person: OpenIdPerson
+  request: PageRequest
 }
 
 /**
- * Makes a session for the person whom the provider names, and returns its secret. Their account is
- * created or updated in the same transaction.
+ * Makes a session for the person whom the provider names, and returns its secret. Before that their
+ * account is created or updated, and then their groups, a few in each transaction. A sign-in that
+ * fails in between is completed by the next one.
  */
-async function createSessionFor(services: Services, tx: Change, signIn: { person: OpenIdPerson; request: PageRequest }): Promise<string> {
-  const { identity, events, clock } = services
+async function signIn(services: Services, { person, request }: SignIn, urgent: boolean): Promise<string> {
+  const { identity, store } = services
   const { rules } = requireOpenId(services)
-  const provisioned = await provisionAccount(tx, signIn.person, { accounts: identity.accounts, rules })
-  const { user } = provisioned
-  const actor = { ...signIn.request.actor, userName: user.userName }
-  await publishAccountChanges(services, tx, { provisioned, actor })
-  const caller = await impersonate(tx, user, clock.now())
+  const user = await store.change(
+    async (tx) => {
+      const provisioned = await provisionAccount(tx, person, { accounts: identity.accounts, rules })
+      await publishAccountChange(services, tx, { provisioned, actor: actorOf(request, provisioned.user) })
+      return provisioned.user
+    },
+    { urgent },
+  )
+  const memberships = await changedMemberships(store, person, { userId: user.id, patterns: rules.groups })
+  for (let from = 0; from < memberships.length; from += groupsPerChange) {
+    const some = memberships.slice(from, from + groupsPerChange)
+    await store.change((tx) => changeMemberships(services, tx, { user, memberships: some, actor: actorOf(request, user) }), { urgent })
+  }
+  return store.change((tx) => createSessionFor(services, tx, { user, request }), { urgent })
+}
+
+function actorOf({ actor }: PageRequest, { userName }: UserRow): Actor {
+  return { ...actor, userName }
+}
+
+async function createSessionFor(
+  services: Services,
+  tx: Change,
+  { user, request }: { user: UserRow; request: PageRequest },
+): Promise<string> {
+  const { identity, events, clock } = services
+  const actor = actorOf(request, user)
+  const caller = await impersonate(tx, await tx.users.get(user.id), clock.now())
   if (!caller) throw new AuthenticationFailure("forbidden", `The account with the user name ${user.userName} is disabled`)
-  const { browser, session } = signIn.request
+  const { browser, session } = request
   const { secret, row } = await identity.sessions.create(tx, caller, { address: actor.address, browser }, session)
   await events.changed(tx, actor, { verb: "created", resource: { type: "session", id: row.id } })
   return secret
 }
 
-/** Publishes all changes of accounts and groups. */
-async function publishAccountChanges(
+async function changeMemberships(
+  services: Services,
+  tx: Change,
+  { user, memberships, actor }: { user: UserRow; memberships: readonly Membership[]; actor: Actor },
+): Promise<void> {
+  for (const membership of memberships) {
+    const changed = await changeMembership(tx, user.id, membership)
+    if (!changed) continue
+    const { group, verb } = changed
+    const after = await tx.groups.memberIds(group.id)
+    const before = after.includes(user.id) ? after.filter((id) => id !== user.id) : [...after, user.id]
+    await publishGroupChange(services, tx, { actor }, { verb, row: group, before, after })
+  }
+}
+
+async function publishAccountChange(
   services: Services,
   tx: Change,
   { provisioned, actor }: { provisioned: ProvisionedAccount; actor: Actor },
 ) {
   const { events } = services
-  const { user, account, isChanged, groups } = provisioned
+  const { user, account, isChanged } = provisioned
   const resource = { type: "user", id: user.id } as const
   if (account === "created") {
     await events.changed(tx, actor, { verb: "created", resource })
@@ -102,11 +146,17 @@ async function publishAccountChanges(
     // Only the administrator flag of a known account changes here; groups follow below.
     if (isChanged) await events.everythingChanged(tx, [user.id])
   }
-  for (const { group, verb } of groups) {
-    const after = await tx.groups.memberIds(group.id)
-    const before = after.includes(user.id) ? after.filter((id) => id !== user.id) : [...after, user.id]
-    await publishGroupChange(services, tx, { actor }, { verb, row: group, before, after })
-  }
+}
+
+/** Strangers come back with any number of made-up codes: the log has the cause of few refusals. */
+const logCauseEveryMs = 10_000
+const causeLoggedAt = new WeakMap<Services["logger"], number>()
+
+function logCause({ logger, clock }: Services, err: unknown, { requestId }: Actor): void {
+  const now = clock.monotonic()
+  if (now - (causeLoggedAt.get(logger) ?? Number.NEGATIVE_INFINITY) < logCauseEveryMs) return
+  causeLoggedAt.set(logger, now)
+  logger.warn({ err, requestId }, "a sign-in by the OpenID provider failed")
 }
 
 /** Turns a refusal into a page with a link to the sign-in, and records it for the audit. */
@@ -116,9 +166,7 @@ async function refusalAsPage(services: Services, request: PageRequest, render: (
   } catch (error) {
     if (!(error instanceof AuthenticationFailure)) throw error
     services.events.requestRefused(request.actor, "oidc", { code: error.code })
-    if (error.cause !== undefined) {
-      services.logger.warn({ err: error.cause, requestId: request.actor.requestId }, "a sign-in by the OpenID provider failed")
-    }
+    if (error.cause !== undefined) logCause(services, error.cause, request.actor)
     const page = messagePage(error.status, { title: "Not signed in", text: error.message, link: { href: "/ui/sign-in", text: "Sign in" } })
     return { ...page, headers: { ...page.headers, ...error.headers }, failure: error }
   }

@@ -66,7 +66,7 @@ export const accountBounds = {
     beyond: "the one that signed in longest ago is an unknown device",
   },
   signInsPerName: {
-    what: "Running and waiting password checks; one runs at a time. Known and unknown devices are counted apart; the same password from one address is one check",
+    what: "Running and waiting password checks; one runs at a time. Known devices, addresses without a wrong password within the last minute, and all others are counted apart; the same password from one address is one check",
     value: 16,
     unit: "count",
     per: "user name",

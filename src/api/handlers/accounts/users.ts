@@ -1,6 +1,6 @@
 import { AuthenticationFailure, authorize, type Credential, can, notFound, sessionHashOf, userResource } from "#access"
 import { Failure, type User } from "#contract"
-import { removeFromAllGroups, stopRunsOfUser } from "#projects"
+import { removeFromAllGroups, stopRunsOfUser, withNewHome } from "#projects"
 import { changesFromBody, fieldsFromBody, tables, type UserRow } from "#store"
 import type { HandlerResult, Handlers, OperationContext, Services } from "../../context.ts"
 import { checkIfMatch, etagOf } from "../../http/etag.ts"
@@ -31,13 +31,14 @@ async function createUser(context: OperationContext<"createUser">): Promise<Hand
   const limits = toStoredLimits(values.Limits, services.settings.memoryUnit, "Limits")
   await services.identity.accounts.checkNameIsFree(services.store, values.UserName)
   // Before the change: all others would wait for the file server.
-  await services.tree.ensureDirectory(`/users/${values.UserName}`)
-  // Hash and directory may have waited for long.
-  authorize(await refreshCaller(context), "user:create", { resource: { type: "user" }, what: "account" })
-  const row = await services.store.change(async (tx) => {
-    const made = await services.identity.accounts.create(tx, { ...fieldsFromBody(tables.users, values), passwordHash, limits })
-    await services.events.changed(tx, context.actor, { verb: "created", resource: { type: "user", id: made.id } })
-    return made
+  const row = await withNewHome(services, values.UserName, async () => {
+    // Hash and directory may have waited for long.
+    authorize(await refreshCaller(context), "user:create", { resource: { type: "user" }, what: "account" })
+    return services.store.change(async (tx) => {
+      const made = await services.identity.accounts.create(tx, { ...fieldsFromBody(tables.users, values), passwordHash, limits })
+      await services.events.changed(tx, context.actor, { verb: "created", resource: { type: "user", id: made.id } })
+      return made
+    })
   })
   context.setHeader("etag", etagOf(row))
   return toUserResponse(services, row)
