@@ -29,6 +29,8 @@ export class ControlUsage {
   #explanations = { count: 0, until: 0 }
   /** Questions about addresses, of which further ones wait. */
   readonly engineCalls = new Semaphore(engineCalls.value)
+  /** Listening begins in a thread, of which each delays everybody for milliseconds. */
+  readonly listenerStarts = new Semaphore(1)
 
   /** A person who reconnects gets no further explanations. */
   get isUnused(): boolean {

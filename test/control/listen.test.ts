@@ -70,6 +70,16 @@ test("connections of the run's programs reach the client, many at once, until th
   ])
 })
 
+test("a person's ports open one after another, with a pause", async () => {
+  using connection = await connectTo(run.ControlURL, ann.authorization)
+  const begin = performance.now()
+  const listening = [1, 2, 3].map(() => openListen(connection, 0, () => {}))
+  await Promise.all(listening.map(portOf))
+  const ms = performance.now() - begin
+  assert.ok(ms >= 2 * bounds.control.listenerPauseMs.value - 50, `three ports were open after ${ms} ms`)
+  for (const each of listening) each.fail("cancelled", "")
+})
+
 test("a client's refusal closes the connection, and a lost client closes all of them and the port", async () => {
   const connection = await connectTo(run.ControlURL, ann.authorization)
   const streams: ChannelStream[] = []

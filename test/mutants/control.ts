@@ -76,6 +76,7 @@ export const control = [
     "src/control/streams/listen.ts",
     ["test/control/listen.test.ts"],
     [
+      ["a person's ports open as fast as they like", at("open", "await pause(bounds.control.listenerPauseMs.value)"), ""],
       ["a port of a client stays open after its stream", at("serveListen", "server.close()"), ""],
       ["connections stay open after the stream that listens", at("serveListen", "for (const socket of sockets) socket.destroy()"), ""],
     ],

@@ -128,6 +128,13 @@ export const controlBounds = {
     per: "person",
     beyond: "the new stream ends with `too_many_streams`",
   },
+  listenerPauseMs: {
+    what: "Time between the starts of such ports",
+    value: 500,
+    unit: "ms",
+    per: "person",
+    beyond: "the next one waits",
+  },
   copyPathCharacters: {
     what: "Path of a copy",
     value: 4_096,

@@ -1,4 +1,5 @@
 import type { AddressInfo, Server, Socket } from "node:net"
+import { setTimeout as pause } from "node:timers/promises"
 import { type ChannelStream, type JsonObject, StreamError } from "#channel"
 import { bounds } from "#contract"
 import { EngineError } from "#engine"
@@ -33,11 +34,14 @@ export async function serveListen(context: ConnectionContext, stream: ChannelStr
 }
 
 async function open({ engine, run, signal, usage }: ConnectionContext, port: number): Promise<Server> {
-  const server = await usage.engineCalls
-    .run(() => engine.listen(run.key, port, signal))
-    .catch((error: Error) => {
-      throw error instanceof EngineError ? new StreamError("unavailable", error.message) : error
-    })
+  const listening = Promise.withResolvers<Server | undefined>()
+  void usage.listenerStarts.run(async () => {
+    await engine.listen(run.key, port, signal).then(listening.resolve, listening.reject)
+    await pause(bounds.control.listenerPauseMs.value)
+  })
+  const server = await listening.promise.catch((error: Error) => {
+    throw error instanceof EngineError ? new StreamError("unavailable", error.message) : error
+  })
   if (server) return server
   throw new StreamError("unavailable", "The run's container does not run")
 }
