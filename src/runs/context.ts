@@ -5,6 +5,7 @@ import type { Clock, Logger } from "#kit"
 import type { Change, Reads, RunPlan, RunRow, Store } from "#store"
 import type { probe } from "./readiness/probe.ts"
 import type { ProbeLimiter } from "./readiness/probe-limiter.ts"
+import type { StartingPrograms } from "./readiness/starting-programs.ts"
 import type { RunCache } from "./run-cache.ts"
 import type { RunSettings } from "./settings.ts"
 import type { MarkKind } from "./usage/marks.ts"
@@ -70,7 +71,7 @@ export interface RunsContext {
   /** Aborted by `close`. */
   readonly closed: AbortSignal
   /** Probes in progress, and the limit per person. */
-  readonly probes: { count: number; limiter: ProbeLimiter }
+  readonly probes: { programs: StartingPrograms; limiter: ProbeLimiter }
   /** When starting runs last computed or moved data, by ID. */
   readonly startingWork: Map<number, number>
   /** Stops done in the engine that the full database could not take, by run ID. */

@@ -17,6 +17,7 @@ import type { IdleRun } from "./limits/idle-rule.ts"
 import { readLogs } from "./logs/logs.ts"
 import { probe } from "./readiness/probe.ts"
 import { ProbeLimiter } from "./readiness/probe-limiter.ts"
+import { StartingPrograms } from "./readiness/starting-programs.ts"
 import { type CachedRun, RunCache } from "./run-cache.ts"
 import { type RunSettingsOptions, resolveRunSettings } from "./settings.ts"
 import type { StorageMeter } from "./storage/storage-meter.ts"
@@ -289,7 +290,7 @@ function createContext(options: RunsOptions, closed: AbortSignal): RunsContext {
     usageStore,
     memoryWarnings: new MemoryWarnings((run, text) => marked.warning(run, text, undefined, "out_of_memory")),
     closed,
-    probes: { count: 0, limiter: new ProbeLimiter() },
+    probes: { programs: new StartingPrograms(), limiter: new ProbeLimiter() },
     startingWork: new Map(),
     pendingStops: new Map(),
     onImageUse: options.onImageUse,

@@ -3,6 +3,28 @@ import { at, faults } from "./mutant.ts"
 /** Limits, admission, and what runs that go on again are made of. */
 export const runs = [
   ...faults(
+    "src/runs/readiness/starting-programs.ts",
+    ["src/runs/readiness/starting-programs.test.ts"],
+    [
+      [
+        "one person's starting programs slow everybody's starts",
+        at("StartingPrograms.slowdownOf", "((this.#counts.get(userId) ?? 0) * this.#counts.size)"),
+        "[...this.#counts.values()].reduce((sum, count) => sum + count, 0)",
+      ],
+    ],
+  ),
+  ...faults(
+    "src/engine/docker/client/call-queue.ts",
+    ["src/engine/docker/client/call-queue.test.ts"],
+    [
+      [
+        "one person's removals occupy all removals of the engine",
+        "new OwnerQueue(engineStops.value, engineStopsOfPerson.value)",
+        "new OwnerQueue(engineStops.value, engineStopsOfPerson.value && engineStops.value)",
+      ],
+    ],
+  ),
+  ...faults(
     "src/runs/limits/activity-tracker.ts",
     ["src/runs/limits/activity-tracker.test.ts"],
     [["the activity of all runs is written while everybody's changes wait", "const runsPerChange = 20", "const runsPerChange = 20_000"]],

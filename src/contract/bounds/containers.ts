@@ -248,6 +248,13 @@ export const containerBounds = {
     per: "process",
     beyond: "further ones wait in order of arrival",
   },
+  engineStopsOfPerson: {
+    what: "The same, of one person's runs",
+    value: 32,
+    unit: "count",
+    per: "person",
+    beyond: "further ones wait, and those of others run first",
+  },
   emptiedVolumes: {
     what: "Runs whose images' volumes are emptied at a time",
     value: 8,

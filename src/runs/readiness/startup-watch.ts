@@ -31,7 +31,7 @@ export async function watchStartup(ctx: RunsContext, run: RunRow, options: Watch
   let lastWork = began
   try {
     while (!options.signal.aborted) {
-      await clock.sleep(settings.startupLookEveryMs * Math.max(1, ctx.probes.count / fullRateStarts), options.signal)
+      await clock.sleep(settings.startupLookEveryMs * ctx.probes.programs.slowdownOf(run.userId, fullRateStarts), options.signal)
       const line = await lastLine(ctx, run, options.signal)
       const work = Math.max(line?.time ?? 0, startingWork.get(run.id) ?? 0)
       if (work > lastWork) options.onWork()

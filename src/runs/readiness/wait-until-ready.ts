@@ -27,12 +27,8 @@ const fullRateProbes = 5
  * reason, or when the engine cannot look up the address.
  */
 export async function waitUntilReady(ctx: RunsContext, run: RunRow, options: ReadinessOptions): Promise<RunAddress> {
-  ctx.probes.count += 1
-  try {
-    return await probeUntilReady(ctx, run, options)
-  } finally {
-    ctx.probes.count -= 1
-  }
+  using _starting = ctx.probes.programs.add(run.userId)
+  return await probeUntilReady(ctx, run, options)
 }
 
 async function probeUntilReady(ctx: RunsContext, run: RunRow, { onProbe, signal }: ReadinessOptions): Promise<RunAddress> {
@@ -50,7 +46,7 @@ async function probeUntilReady(ctx: RunsContext, run: RunRow, { onProbe, signal 
       if (result.ready) return address
       onProbe(result)
     } else ctx.scheduleObservation()
-    await clock.sleep(probeIntervalMs(clock.now() - startedAt) * Math.max(1, ctx.probes.count / fullRateProbes), signal)
+    await clock.sleep(probeIntervalMs(clock.now() - startedAt) * ctx.probes.programs.slowdownOf(run.userId, fullRateProbes), signal)
     if (clock.now() - lookedUpAt < addressEveryMs) continue
     lookedUpAt = clock.now()
     address = await engine.address(run.key, portOf(run), signal)

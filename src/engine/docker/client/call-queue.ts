@@ -13,13 +13,21 @@ export class CallQueues {
   readonly #queues: Record<Exclude<CallKind, "unlimited">, OwnerQueue>
 
   constructor() {
-    const { engineCalls, engineCallsOfPerson, engineStarts, engineStartsOfPerson, engineGraces, engineGracesOfPerson, engineStops } =
-      bounds.containers
+    const {
+      engineCalls,
+      engineCallsOfPerson,
+      engineStarts,
+      engineStartsOfPerson,
+      engineGraces,
+      engineGracesOfPerson,
+      engineStops,
+      engineStopsOfPerson,
+    } = bounds.containers
     this.#queues = {
       read: new OwnerQueue(engineCalls.value, engineCallsOfPerson.value),
       create: new OwnerQueue(engineStarts.value, engineStartsOfPerson.value),
       stop: new OwnerQueue(engineGraces.value, engineGracesOfPerson.value),
-      remove: new OwnerQueue(engineStops.value),
+      remove: new OwnerQueue(engineStops.value, engineStopsOfPerson.value),
     }
   }
 

@@ -30,6 +30,7 @@ export async function removeContainer(client: DockerClient, container: Removable
       signal,
       timeoutMs: 60_000,
       kind: "remove",
+      owner,
     }),
   ).then(
     () => true,
@@ -38,7 +39,7 @@ export async function removeContainer(client: DockerClient, container: Removable
       throw error
     },
   )
-  if (!removed) await waitForRemoval(client, id, signal)
+  if (!removed) await waitForRemoval(client, id, { owner, signal })
 }
 
 /** Nothing else has them. */
@@ -64,12 +65,13 @@ async function stopContainer(
 }
 
 /** Another client is removing it already. */
-async function waitForRemoval(client: DockerClient, id: string, signal: AbortSignal | undefined): Promise<void> {
+async function waitForRemoval(client: DockerClient, id: string, { owner, signal }: Pick<RemoveOptions, "owner" | "signal">): Promise<void> {
   await undefinedIfNotFound(
     client.call((docker, abort) => docker.getContainer(id).wait({ condition: "removed", ...abort }), {
       signal,
       timeoutMs: 60_000,
       kind: "remove",
+      owner,
     }),
   )
 }
