@@ -21,6 +21,8 @@ export interface GatewayRequest {
 
 export interface Upgrade {
   socket: Socket
+  /** Calls the function once so many bytes have arrived that no more are read. */
+  onFull(listener: () => void): void
   /**
    * Releases the socket from `response`, and returns the bytes that arrived after the head. The
    * caller reads and closes it from then on.

@@ -12,7 +12,7 @@ import {
   type PendingRequests,
 } from "#http"
 import { ChunkBuffer } from "#kit"
-import type { GatewayRequest } from "./gateway-request.ts"
+import type { GatewayRequest, Upgrade } from "./gateway-request.ts"
 import { gatewayResponseHeaders } from "./pages.ts"
 
 /**
@@ -73,29 +73,37 @@ function toUpgradeRequest(request: IncomingMessage, socket: Socket, head: Buffer
   markConnectionInUse(socket)
   attributeRequest(request)
   const { response, release } = createUpgradeResponse(request, socket)
-  const stopReading = readEarly(socket, head)
+  const { stop, onFull } = readEarly(socket, head)
   const takeOver = () => {
     release()
-    return stopReading()
+    return stop()
   }
-  return { request, response, upgrade: { socket, takeOver } }
+  return { request, response, upgrade: { socket, takeOver, onFull } }
 }
 
 /**
  * Reads on while the answer is awaited: only a socket that is read notices that its client left.
- * The returned function ends that, and returns the bytes.
+ * `stop` ends that, and returns the bytes.
  */
-function readEarly(socket: Socket, head: Buffer): () => Buffer {
+function readEarly(socket: Socket, head: Buffer): { stop: () => Buffer; onFull: Upgrade["onFull"] } {
   const early = new ChunkBuffer()
+  let whenFull = () => {}
   early.add(head)
   const onData = (chunk: Buffer) => {
     early.add(chunk)
-    if (early.length > maxEarlyBytes) socket.pause()
+    if (early.length <= maxEarlyBytes) return
+    socket.pause()
+    whenFull()
   }
   const onEnd = () => socket.destroy()
   socket.on("data", onData).on("end", onEnd)
-  return () => {
+  const stop = () => {
     socket.off("data", onData).off("end", onEnd)
     return Buffer.concat(early.take())
   }
+  const onFull = (listener: () => void) => {
+    whenFull = listener
+    if (early.length > maxEarlyBytes) listener()
+  }
+  return { stop, onFull }
 }

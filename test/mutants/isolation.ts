@@ -24,6 +24,9 @@ export const isolation = [
       "false",
     ],
   ]),
+  ...faults("src/gateway/server.ts", waiting, [
+    ["what follows a request for a WebSocket waits in any number", at("readEarly", "whenFull()"), ""],
+  ]),
   ...faults("src/gateway/upstream/connection.ts", waiting, [
     [
       "single bytes for a program that does not read take any memory",

@@ -11,7 +11,7 @@ export const gatewayBounds = {
   },
   earlyBytes: {
     what: "Bytes that a client sends after a WebSocket request and before its answer",
-    value: 65_536,
+    value: 16_384,
     unit: "bytes",
     per: "connection",
     beyond: "the gateway stops reading until the answer arrives",

@@ -39,7 +39,7 @@ class ForwardedRequest implements ResponseHandler, OpenConnection {
     if (hasBody(gatewayRequest.request))
       this.#body = new RequestBody(gatewayRequest, proxyRequest, {
         clock: context.clock,
-        onWaiting: (isWaiting) => context.connections.setWaiting(proxyRequest.visitor, this, { side: "program", isWaiting }),
+        onWaiting: (isWaiting) => this.#setProgramWaiting(isWaiting),
       })
     this.#mayRepeat = this.#body === undefined && /^(?:GET|HEAD|OPTIONS)$/.test(gatewayRequest.request.method ?? "")
     this.#close = context.connections.add(proxyRequest.visitor, proxyRequest.target, this)
@@ -52,6 +52,7 @@ class ForwardedRequest implements ResponseHandler, OpenConnection {
     this.#context.activity.reportRequest(target, { method, path, headers })
     response.on("close", () => this.#gone())
     response.on("drain", this.#onRoom)
+    this.#gatewayRequest.upgrade?.onFull(() => this.#setProgramWaiting(true))
     this.#send(this.#context.pools.acquire(this.#upstream(), { mayRepeat: this.#mayRepeat }))
     if (expects) response.writeContinue()
     if (this.#connection === undefined) return
@@ -63,6 +64,10 @@ class ForwardedRequest implements ResponseHandler, OpenConnection {
     this.#readerSince = this.#gatewayRequest.response.writableEnded ? this.#context.clock.now() : undefined
     this.#setReaderWaiting(false)
     this.#connection?.resume()
+  }
+
+  #setProgramWaiting(isWaiting: boolean): void {
+    this.#context.connections.setWaiting(this.#proxyRequest.visitor, this, { side: "program", isWaiting })
   }
 
   #setReaderWaiting(isWaiting: boolean): void {

@@ -16,6 +16,15 @@ const unreadBody = () => new TestProgram(() => {})
 
 const cases = {
   "an answer": { open: largeAnswer, head: `GET /run/1/ HTTP/1.1\r\n${headers}\r\n`, sends: false },
+  "what follows a request for a WebSocket": {
+    open: () => {
+      const program = new TestProgram()
+      program.server.removeAllListeners("upgrade").on("upgrade", () => {})
+      return program
+    },
+    head: `GET /run/1/ HTTP/1.1\r\n${headers}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n`,
+    sends: true,
+  },
   "a body": { open: unreadBody, head: `POST /run/1/ HTTP/1.1\r\n${headers}Content-Length: ${2 ** 30}\r\n\r\n`, sends: true },
 }
 
@@ -28,6 +37,7 @@ for (const [what, { open, head, sends }] of Object.entries(cases)) {
     const begin = async (): Promise<Socket> => {
       const socket = connect(fixture.port, "127.0.0.1").on("error", () => {})
       socket.write(head)
+      await pause(50)
       if (sends) for (let i = 0; i < 512; i += 1) socket.write(Buffer.alloc(65_536))
       else await once(socket, "readable")
       return socket
