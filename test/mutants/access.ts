@@ -95,7 +95,7 @@ export const access = [
       ["an account is linked to anybody with its name", at("linked", "if (isTaken || !isOpen) {"), "if (isTaken) {"],
       ["one subject's account is linked to another", at("linked", "if (isTaken || !isOpen) {"), "if (!isOpen) {"],
       ["everybody gets an account", at("created", 'if (rules.unknown === "refuse") {'), "if (false) {"],
-      ["memberships of groups never end", at("changeMembership", "await tx.groups.removeMember(change.leave.id, userId)"), ""],
+      ["memberships of groups never end", at("changeMembership", "await tx.groups.removeMember(group.id, userId)"), ""],
       ["the claim decides about every group", at("changedMemberships", "&& matchesPattern(patterns, name)"), ""],
     ],
   ),

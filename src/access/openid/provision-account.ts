@@ -124,12 +124,19 @@ export async function changedMemberships(
   return [...left.map((leave) => ({ leave })), ...joined.map((join) => ({ join }))]
 }
 
-/** Undefined if nothing changes. The group's members have changed, so its version does. */
+/**
+ * Undefined if nothing changes, since person or group were deleted meanwhile. The group's members
+ * have changed, so its version does.
+ */
 export async function changeMembership(tx: Change, userId: number, change: Membership): Promise<ProvisionedGroup | undefined> {
+  const user = await tx.users.get(userId)
+  if (!user || user.deletedAt !== null) return undefined
   if ("join" in change) return join(tx, change.join, userId)
-  await tx.groups.removeMember(change.leave.id, userId)
-  await tx.groups.update(change.leave.id, {})
-  return { group: change.leave, verb: "updated" }
+  const group = await tx.groups.get(change.leave.id)
+  if (!group || group.deletedAt !== null) return undefined
+  await tx.groups.removeMember(group.id, userId)
+  await tx.groups.update(group.id, {})
+  return { group, verb: "updated" }
 }
 
 /** Undefined when a group of this name was deleted: names are never reused. */
