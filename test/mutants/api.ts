@@ -219,8 +219,8 @@ export const api = [
     [
       [
         "everybody learns what a group no longer sees",
-        at("visibilityOf", "!caller.groupIds.includes(toGroup) && !caller.isAdmin"),
-        "false",
+        at("visibilityOf", "caller.isAdmin || !caller.groupIds.includes(toGroup)"),
+        "caller.isAdmin",
       ],
     ],
   ),

@@ -20,7 +20,10 @@ export type ResourceMap = ReadonlyMap<string, Resource>
 interface RowAudience {
   /** If it is there, only these people receive the event. */
   to?: readonly number[]
-  /** If it is there, only the members of this group and administrators receive the event. */
+  /**
+   * If it is there, only the members of this group receive the event; but administrators see the
+   * resource in any case, and do not.
+   */
   toGroup?: number
   /** With `to`: administrators receive it as well. */
   toAdministrators?: boolean
@@ -76,8 +79,7 @@ function* affectedUsers(rows: readonly JournalRow[], resources: ResourceMap): It
 function visibilityOf(caller: Caller, row: JournalRow, resources: ResourceMap): EventVisibility {
   const { to, toGroup, toAdministrators, was } = audienceOf(row)
   if (to && !to.includes(caller.userId) && !(toAdministrators && caller.isAdmin)) return "none"
-  // All administrators are one audience.
-  if (toGroup !== undefined && !caller.groupIds.includes(toGroup) && !caller.isAdmin) return "none"
+  if (toGroup !== undefined && (caller.isAdmin || !caller.groupIds.includes(toGroup))) return "none"
   if (row.event === "reset") return "reset"
   const now = resources.get(keyOf(row.resource))
   if (now && isAllowed(caller, now, "read")) return now.type === "run" ? runVisibility(caller, row, now) : "whole"
