@@ -146,16 +146,24 @@ test("signing out in one tab signs out all", { timeout: 60_000 }, async () => {
   for (const page of [first, second]) await page.waitForURL(`${baseUrl}/ui/sign-in`)
 })
 
-test("a page of one person is left when another signs in in this browser", { timeout: 60_000 }, async () => {
-  const context = await freshContext(browser)
-  const first = await openPage("history", context)
-  await first.getByRole("heading", { name: "History" }).waitFor()
-  const { userName: UserName, password: Password } = await server.person("lea")
-  await context.request.post(`${baseUrl}/session`, { data: { UserName, Password } })
-  await openPage("", context)
-  await first.waitForURL(`${baseUrl}/ui/`)
-  await first.getByRole("button", { name: "lea" }).waitFor()
-})
+for (const [title, name, tells] of [
+  ["another tab tells it of that", "lea", true],
+  ["a read tells it of that first", "kim", false],
+] as const)
+  test(`a page of one person is left when another signs in in this browser, and ${title}`, { timeout: 60_000 }, async () => {
+    const context = await freshContext(browser)
+    const first = await openPage("history", context)
+    await first.getByRole("heading", { name: "History" }).waitFor()
+    const signedIn = Promise.withResolvers<void>()
+    if (!tells) await first.route("**/whoami", (route) => signedIn.promise.then(() => route.continue()))
+    // The event about that person has the page read again who it is.
+    const { userName: UserName, password: Password } = await server.person(name)
+    await context.request.post(`${baseUrl}/session`, { data: { UserName, Password } })
+    signedIn.resolve()
+    if (tells) await openPage("", context)
+    await first.waitForURL(`${baseUrl}/ui/`)
+    await first.getByRole("button", { name }).waitFor()
+  })
 
 test("a wrong password says so where it was typed, and what helps", { timeout: 60_000 }, async () => {
   const page = await (await freshContext(browser)).newPage()

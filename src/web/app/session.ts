@@ -38,14 +38,26 @@ export async function resumeSession(person: { UserName: string }): Promise<void>
   await queryClient.invalidateQueries()
 }
 
-/** Whether the page was made for another person than this one. */
+/** The person for whom this page was made; undefined until the server has named them. */
+let owner: string | undefined
+
 function isSomebodyElse({ UserName }: { UserName: string }): boolean {
+  return owner !== undefined && UserName !== owner
+}
+
+/** The page may read again who it is before the tab that began another session tells it. */
+function leaveIfSomebodyElse(): void {
   const person = queryClient.getQueryData(apiQuery("whoami").queryKey)
-  return person !== undefined && person.UserName !== UserName
+  owner ??= person?.UserName
+  if (person && isSomebodyElse(person)) location.assign("/ui/")
 }
 
 /** Follows what other tabs do with the session. Returns a function that ends it. */
 export function followSession(): () => void {
+  leaveIfSomebodyElse()
+  const stop = queryClient.getQueryCache().subscribe(({ type, query }) => {
+    if (type === "updated" && query.queryKey[0] === "whoami") leaveIfSomebodyElse()
+  })
   const onMessage = ({ data }: MessageEvent<SessionMessage>) => {
     if (data.type === "signed-out") return leave()
     const person = { UserName: data.userName }
@@ -53,7 +65,10 @@ export function followSession(): () => void {
     if (connection.get().isExpired || isSomebodyElse(person)) void resumeSession(person)
   }
   channel.addEventListener("message", onMessage)
-  return () => channel.removeEventListener("message", onMessage)
+  return () => {
+    stop()
+    channel.removeEventListener("message", onMessage)
+  }
 }
 
 /**
