@@ -16,6 +16,11 @@ export function withChange(services: Services, change: Store["change"]): Service
   return { ...services, store }
 }
 
+/** The function by which these services change rows, for code with a store of its own. */
+export function changeOf({ store }: Services): Store["change"] {
+  return (work, options) => store.change(work, options)
+}
+
 /**
  * The services for the changes of one person. All changes are made one after another, in the order
  * of their requests: a person with a thousand of them would stand before everybody else.

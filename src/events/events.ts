@@ -50,8 +50,8 @@ export interface Events extends AsyncDisposable {
    * journal the grant and, for the people who have it or had it, the resource.
    */
   granted(tx: Change, actor: Actor, what: { verb: Exclude<ChangeVerb, "restored">; grant: GrantRow; was?: object }): Promise<void>
-  /** A grant expired: the people who had it may no longer see its unchanged resource. */
-  grantExpired(tx: Change, grant: GrantRow): Promise<void>
+  /** The people who have this grant, or had it, see its unchanged resource anew, or no longer. */
+  grantVisibilityChanged(tx: Change, grant: GrantRow): Promise<void>
   /** These people see these unchanged resources anew, or no longer: they joined or left a group. */
   visibilityChanged(tx: Change, what: { resources: readonly ResourceRef[]; people: readonly number[] }): Promise<void>
   /**
@@ -138,7 +138,7 @@ export function openEvents({ store, clock = systemClock, logger, onResourceChang
   }
 }
 
-type ResourceEvents = Pick<Events, "changed" | "granted" | "grantExpired" | "visibilityChanged" | "everythingChanged">
+type ResourceEvents = Pick<Events, "changed" | "granted" | "grantVisibilityChanged" | "visibilityChanged" | "everythingChanged">
 
 function resourceEvents({ journal, logger, audit, onResourceChange }: EventsContext): ResourceEvents {
   const events: ResourceEvents = {
@@ -158,13 +158,13 @@ function resourceEvents({ journal, logger, audit, onResourceChange }: EventsCont
       const resource: ResourceRef = { type, id: resourceId }
       await journal.add(tx, { event, data: { ID: id }, resource: { type: "grant", id }, visibility: was ? { was } : {} })
       await audit(tx, actor, { action: event, resource })
-      await events.grantExpired(tx, grant)
+      await events.grantVisibilityChanged(tx, grant)
       tx.afterCommit(() => {
         logger.info({ event, id, resource, userName, groupName, access, actor: actor.userName, requestId: actor.requestId }, "granted")
         onResourceChange({ type: "grant", id })
       })
     },
-    async grantExpired(tx, { resourceType: type, resourceId: id, userId, groupId }) {
+    async grantVisibilityChanged(tx, { resourceType: type, resourceId: id, userId, groupId }) {
       // Not the members themselves: a group may have thousands, and each reader would compare them.
       const visibility = groupId === 0 ? { to: [userId] } : { toGroup: groupId }
       await journal.add(tx, { event: `${type}.updated`, data: { ID: id }, resource: { type, id }, visibility })

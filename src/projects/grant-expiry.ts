@@ -15,7 +15,7 @@ export function startGrantExpiry({ store, events, clock, logger }: ExpiryContext
   const removeExpired = async () => {
     if (!(await store.grants.anyExpired())) return
     await store.change(async (tx) => {
-      for (const grant of await tx.grants.pruneExpired(maxAtOnce)) await events.grantExpired(tx, grant)
+      for (const grant of await tx.grants.pruneExpired(maxAtOnce)) await events.grantVisibilityChanged(tx, grant)
     })
   }
   const run = async () => {

@@ -1,11 +1,12 @@
 import { bounds, Failure, isLive } from "#contract"
 import { maxRangeMs, minStepMs, type UsagePoint, type UsageRange, type UsageSample } from "#runs"
-import type { RunRow, Store } from "#store"
+import type { RunRow } from "#store"
 import type { HandlerResult, Handlers, OperationContext, Services } from "../../context.ts"
 import { etagOf } from "../../http/etag.ts"
 import { toTimestamp } from "../../responses/lists.ts"
 import { toRunResponse } from "../../responses/runs.ts"
 import { fromBytes, fromMiB } from "../../units.ts"
+import { changeOf } from "../../with-change.ts"
 import { loadAuthorizedRun } from "./runs.ts"
 
 const hourMs = 3_600_000
@@ -84,8 +85,9 @@ function toUnknownUsage({ clock, settings }: Services, run: RunRow) {
 async function keepAlive(context: OperationContext<"keepRun">): Promise<HandlerResult<"keepRun">> {
   const { services } = context
   const run = await loadAuthorizedRun(context, "run:keep")
-  const change: Store["change"] = (work, options) => services.store.change(work, options)
-  const extended = (await services.runs.keepAlive(run.id, context.actor, { change })) ?? ((await services.store.runs.get(run.id)) as RunRow)
+  const extended =
+    (await services.runs.keepAlive(run.id, context.actor, { change: changeOf(services) })) ??
+    ((await services.store.runs.get(run.id)) as RunRow)
   if (!isLive(extended.state)) throw new Failure("conflict", `Run ${run.id} has ended; only a live run can be kept`, { field: "ID" })
   context.setHeader("etag", etagOf(extended))
   return toRunResponse(services, context.caller, extended)

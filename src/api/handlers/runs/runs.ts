@@ -10,6 +10,7 @@ import { refreshCaller } from "../../refresh-caller.ts"
 import { toPageRequest, toSortColumn, toTimestamp } from "../../responses/lists.ts"
 import { toListResult } from "../../responses/long-lists.ts"
 import { toRunResponse, toRunResponses, toRunSummaries } from "../../responses/runs.ts"
+import { changeOf } from "../../with-change.ts"
 import { type FieldColumns, findOne, timeColumn, timeInResponse } from "../resources/find-one.ts"
 
 const liveStates = ["queued", "pulling", "creating", "starting", "ready", "stopping"] as const
@@ -46,7 +47,7 @@ async function stop(context: OperationContext<"stopRun">): Promise<HandlerResult
   checkIfMatch(context.header("if-match"), stopped)
   if (!isLive(stopped.state)) return { ok: true }
   await runs.stop(stopped.id, {
-    change: (work, options) => store.change(work, options),
+    change: changeOf(services),
     by: stopped.userId === caller.userId || !caller.isAdmin ? "stopped_by_user" : "stopped_by_admin",
     actor: context.actor,
     signal: context.signal,

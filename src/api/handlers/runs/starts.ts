@@ -5,12 +5,13 @@ import { EngineError, isForeignArchitecture, runsForeignPrograms, wrongArchitect
 import { sharedScheduler } from "#kit"
 import { type AuthorizedPlan, checkMayStart, planRun, resolveStarter } from "#projects"
 import { AlreadyRunningError, type StartRequest } from "#runs"
-import type { ProjectRow, RunPlan, RunRow, Store } from "#store"
+import type { ProjectRow, RunPlan, RunRow } from "#store"
 import type { HandlerResult, Handlers, OperationContext, Services } from "../../context.ts"
 import { etagOf } from "../../http/etag.ts"
 import { omitUndefined } from "../../omit-undefined.ts"
 import { toRunResponses } from "../../responses/runs.ts"
 import { toMiB, toRunMemoryMiB } from "../../units.ts"
+import { changeOf } from "../../with-change.ts"
 import { prefersAsync } from "./prefer.ts"
 import { loadAuthorizedRun } from "./runs.ts"
 
@@ -97,8 +98,7 @@ function withPlan(
 
 async function startAndRespond(context: StartContext, { warning, ...request }: RequestWithWarning): Promise<RunningProject> {
   const { services } = context
-  const change: Store["change"] = (work, changing) => services.store.change(work, changing)
-  const options = { idempotency: idempotencyOf(context), actor: context.actor, change }
+  const options = { idempotency: idempotencyOf(context), actor: context.actor, change: changeOf(services) }
   const run = await services.runs.start(request, options).catch((error: unknown) => {
     throw error instanceof AlreadyRunningError ? addRunUrl(services, context.caller, error) : error
   })
