@@ -293,6 +293,17 @@ test("texts reject control characters except tabs and line ends, and lone surrog
   assert.equal((await image({ Doc: "a\tb\nc\r\nd \u00a0\u{1F600}" })).Doc, "a\tb\nc\r\nd \u00a0\u{1F600}")
 })
 
+test("names reject characters that change the direction of text, which other texts may have", async () => {
+  for (const bad of ["\u061c", "\u200e", "\u200f", "\u202a", "\u202e", "\u2066", "\u2069"]) {
+    for (const [path, field] of Object.entries({ "/image": "Name", "/data": "Name", "/project": "ProjectName", "/token": "Name" })) {
+      const others = { "/image": { Image: "b" }, "/project": { Type: "http" } }[path]
+      const answer = await call("POST", path, { body: { [field]: `x${bad}y`, ...others } })
+      assert.deepEqual([bad, path, answer.status, answer.body.field], [bad, path, 400, field])
+    }
+  }
+  assert.equal((await image({ Name: "שלום", Comment: "a\u202eb" })).Comment, "a\u202eb")
+})
+
 test("control characters are refused in every text of every body, and in queries", async () => {
   const bad = "x\u0085y"
   const bodies: [method: string, path: string, field: string, body: object][] = [

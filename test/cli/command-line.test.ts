@@ -238,6 +238,22 @@ test("a dataset is pulled into no hidden folder that its owner named", async () 
   assert.match((await ok("data", "pull", "mnist", join(cli.directory, "mnist"))).stdout, /Downloaded 1 file/)
 })
 
+test("a dataset is pulled into a folder that has files only if it is named", async () => {
+  await ann.client.createData({ body: { Name: "Notes", AccessInfo: "/users/ann/notes" } })
+  const { filesUrl } = server.quayside
+  const put = { method: "PUT", headers: { authorization: ann.authorization }, body: "theirs" }
+  assert.equal((await fetch(`${filesUrl}/users/ann/notes/a.txt`, put)).status, 201)
+  const folder = join(cli.directory, "notes")
+  await mkdir(folder)
+  const pulled = await cli.spawn(["data", "pull", "Notes"])
+  assert.match(pulled.stdout, /Downloaded 1 file/, pulled.stderr)
+  await writeFile(join(folder, "a.txt"), "mine")
+  const { code, stderr } = await cli.spawn(["data", "pull", "Notes"])
+  assert.deepEqual([code, /notes is there already/.test(stderr)], [5, true], stderr)
+  assert.equal(await readFile(join(folder, "a.txt"), "utf8"), "mine")
+  assert.match((await cli.spawn(["data", "pull", "Notes", "./notes"])).stdout, /Downloaded 1 file/)
+})
+
 test("administrators manage people, groups, grants and read the audit", async () => {
   const env = { QUAYSIDE_SERVER: baseUrl, QUAYSIDE_TOKEN: bossToken }
   const run = async (words: string[], input = "") => {

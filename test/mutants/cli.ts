@@ -37,6 +37,11 @@ export const commandLine = [
     [["a dataset's owner chooses a hidden folder of whoever pulls it", at("defaultFolder", 'name.startsWith(".")'), "false"]],
   ),
   ...faults(
+    "src/cli/commands/data.ts",
+    ["test/cli/command-line.test.ts"],
+    [["a dataset's owner chooses a folder with files of whoever pulls it", at("newDefaultFolder", "names?.length === 0"), "true"]],
+  ),
+  ...faults(
     "src/cli/files/upload.ts",
     ["src/cli/files/upload.test.ts"],
     [
@@ -161,6 +166,6 @@ export const commandLine = [
   ...faults(
     "src/cli/io/table.ts",
     ["src/cli/io/io.test.ts"],
-    [["names move the cursor", at("withoutControls", '.replaceAll(/[\\p{Cc}\\u202a-\\u202e\\u2066-\\u2069]+/gu, " ")'), ""]],
+    [["names move the cursor", at("withoutControls", '.replaceAll(/[\\p{Cc}\\p{Bidi_Control}]+/gu, " ")'), ""]],
   ),
 ]

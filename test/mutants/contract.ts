@@ -25,6 +25,9 @@ export const contracts = [
     ["a length is counted in UTF-16 units", at("checkLength", "for (const _ of value) length += 1"), "length = value.length"],
     ["required fields may be blank", at("fieldOf.parse", 'if (filled && value.trim() === "") throw'), "if (false) throw"],
   ]),
+  ...faults("src/contract/formats/names.ts", writing, [
+    ["characters that reverse text are stored in names", at("displayNameError", "/\\p{Bidi_Control}/u.test(text)"), "false"],
+  ]),
   ...faults("src/contract/fields/scalars.ts", writing, [
     [
       "a number stands for a boolean",

@@ -3,6 +3,8 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from quayside._names import assert_local_names
+
 TABLE = pd.DataFrame({"a": range(100_000), "b": [str(n) for n in range(100_000)]})
 
 
@@ -95,6 +97,16 @@ def test_whole_datasets_and_homes_are_not_deleted_as_files(fs):
     for path in ("data/Spectra", "home", "users/ann", "data"):
         with pytest.raises(PermissionError, match="whole dataset or home"):
             fs.rm(path, recursive=True)
+
+
+def test_a_name_that_windows_takes_for_a_path_is_not_downloaded(fs, monkeypatch, tmp_path):
+    fs.pipe("data/Spectra/..\\..\\evil", b"1")
+    fs.get("data/Spectra/", str(tmp_path / "there"), recursive=True)
+    assert [each.name for each in (tmp_path / "there").iterdir()] == ["..\\..\\evil"]
+    monkeypatch.setattr(assert_local_names, "__defaults__", ("nt",))
+    with pytest.raises(ValueError, match="Windows cannot have a file"):
+        fs.get("data/Spectra/", str(tmp_path / "here"), recursive=True)
+    assert not [each for each in (tmp_path / "here").rglob("*") if each.is_file()]
 
 
 @pytest.mark.parametrize(

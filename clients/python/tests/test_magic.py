@@ -1,6 +1,8 @@
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
+from quayside._terminal import printable, printable_output
+
 
 @pytest.fixture
 def shell():
@@ -24,6 +26,14 @@ def test_the_magic_starts_lists_shows_logs_and_stops(shell, capsys, monkeypatch)
     assert run.refresh()["State"] == "ended"
     with pytest.raises(LookupError, match="no live run of a project 'Fit'"):
         shell.run_line_magic("quayside", "stop Fit")
+
+
+def test_output_and_names_of_others_do_not_command_the_terminal():
+    red = "\x1b[31mred\x1b[0m"
+    assert printable_output(f"a\tb {red}") == f"a\tb {red}\x1b[0m"
+    for command in ("\x1b]52;c;ZXZpbA==\x07", "\x1b[2J", "\x1bc", "\x9b", "\x07", "\x1b]0;t\x1b\\"):
+        assert printable_output(f"x{command}y") == "xy"
+    assert printable("a\x1b[2Jb\u202ec") == "a [2Jb c"
 
 
 def test_wrong_words_print_the_usage(shell, capsys):

@@ -1,4 +1,4 @@
-import { lstat, stat } from "node:fs/promises"
+import { lstat, readdir, stat } from "node:fs/promises"
 import { basename, dirname, join, resolve } from "node:path"
 import { localChecksum, remoteChecksum } from "../files/checksum.ts"
 import { receiveFile } from "../files/download.ts"
@@ -71,7 +71,7 @@ export async function pull(cli: Cli, source: string, target: string | undefined,
   const maxConcurrent = parseCount(options.parallel, "--parallel", { min: 1, max: maxParallel })
   const { client, root } = await resolveRemotePath(cli, source)
   const { tree, base } = await remoteSource(client, root)
-  const directory = resolve(target ?? defaultFolder(root))
+  const directory = resolve(target ?? (await newDefaultFolder(root)))
   const isSame = async (file: TreeFile) => {
     const local = join(directory, file.path)
     const found = await localFile(local, file.path)
@@ -86,6 +86,17 @@ export async function pull(cli: Cli, source: string, target: string | undefined,
       if (options.checksum && sha256 !== (await localChecksum(join(directory, file.path)))) throw differs(file.path)
     })
   return showSummary(cli, options.dryRun ? "Would download" : "Downloaded", summaryOf(tree, wanted))
+}
+
+/** `defaultFolder`, unless it has something: its name is that of the dataset's owner, not the caller's. */
+async function newDefaultFolder(root: string): Promise<string> {
+  const folder = defaultFolder(root)
+  const names = await readdir(folder).catch(({ code }: { code?: string }) => (code === "ENOENT" ? [] : undefined))
+  if (names?.length === 0) return folder
+  throw new CliError(`${folder} is there already.`, {
+    exitCode: exitCodes.conflict,
+    hint: `To write into it, name it: \`quayside data pull DATASET ${folder}\`.`,
+  })
 }
 
 /** A file is a folder with one file. */

@@ -19,6 +19,7 @@ test("columns are as wide as their widest text, wide characters counted twice, a
   assert.equal(table, "NAME  TEXT\n数据  a [31mb c\nlong  -")
   assert.equal(sanitize("a\u0000\u009bb"), "a b")
   assert.equal(sanitize("photo_\u202egpj.exe"), "photo_ gpj.exe")
+  assert.equal(sanitize("a\u200f.b"), "a .b")
   assert.equal(sanitizeLines("a\u001b[2J\n  b\r"), "a [2J\n  b")
 })
 

@@ -61,11 +61,11 @@ export function sanitizeOutput(line: string): string {
 /** JSON for any reader: what JSON leaves of control characters would command a terminal, too. */
 export function toJson(value: unknown, indent?: number): string {
   const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`
-  return JSON.stringify(value, null, indent).replaceAll(/[\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, escaped)
+  return JSON.stringify(value, null, indent).replaceAll(/[\u007f-\u009f\p{Bidi_Control}]/gu, escaped)
 }
 
 function withoutControls(text: string): string {
-  return text.replaceAll(/[\p{Cc}\u202a-\u202e\u2066-\u2069]+/gu, " ")
+  return text.replaceAll(/[\p{Cc}\p{Bidi_Control}]+/gu, " ")
 }
 
 /** Columns on a terminal: marks that combine take none, and wide characters two. */

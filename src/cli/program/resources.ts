@@ -141,7 +141,7 @@ function dataCommands(program: Command, state: ProgramState): void {
     else
       command
         .argument("<dataset[:path]>", "name or ID, and a path in it")
-        .argument("[path]", "folder here; default: ./NAME, unless that is hidden")
+        .argument("[path]", "folder here; default: ./NAME, unless that is hidden or has files")
     command
       .option("--checksum", "compare contents by SHA-256, not size and time; reads every file on both sides")
       .option("-j, --parallel <number>", "how many files at once", "4")

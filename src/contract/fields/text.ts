@@ -11,9 +11,15 @@ const control = new RegExp(`[${controls}]`)
 /** Every text matches this. */
 export const plainTextPattern = `^[^${controls}]*$`
 /** Every text that is not only white space matches this. */
-const filledTextPattern = `^[^${controls}]*[^\\s${controls}][^${controls}]*$`
+const filledTextPattern = filledPatternWithout(controls)
+/** Every name matches this: Unicode's `Bidi_Control` characters are excluded, too. */
+export const displayNamePattern = filledPatternWithout(`${controls}\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069`)
 /** Every password matches this. */
 const passwordPattern = "^[^\\u0000]*$"
+
+function filledPatternWithout(excluded: string): string {
+  return `^[^${excluded}]*[^\\s${excluded}][^${excluded}]*$`
+}
 
 export function isPlainText(value: string): boolean {
   return value.isWellFormed() && !control.test(value)

@@ -1,7 +1,7 @@
 import { bounds } from "../bounds/index.ts"
 import { integer, nullableTimestamp, timestamp } from "../fields/scalars.ts"
-import { text } from "../fields/text.ts"
-import { accountNameError } from "../formats/names.ts"
+import { displayNamePattern, text } from "../fields/text.ts"
+import { accountNameError, displayNameError } from "../formats/names.ts"
 
 /** The fields that every stored resource carries; the service alone sets them. */
 export const commonFields = {
@@ -16,7 +16,14 @@ const namePattern = "^[a-z0-9][a-z0-9._-]{0,63}$"
 export const pathPattern = "^$|^/[^/\\u0000-\\u001f\\u007f-\\u009f][^\\u0000-\\u001f\\u007f-\\u009f]*$"
 const maxDocBytes = bounds.texts.docBytes.value
 
-export const nameField = (description: string) => text({ description, max: bounds.texts.nameCharacters.value, write: "required" })
+export const nameField = (description: string) =>
+  text({
+    description,
+    max: bounds.texts.nameCharacters.value,
+    write: "required",
+    pattern: displayNamePattern,
+    format: displayNameError,
+  })
 export const commentField = text({ description: "Short description.", max: bounds.texts.commentCharacters.value })
 export const docField = text({
   description: "Markdown documentation, at most 262,144 bytes in UTF-8.",

@@ -6,7 +6,7 @@ import { boolean, integer, nullableTimestamp, oneOf, timestamp } from "../fields
 import { custom, list, readOnlyField } from "../fields/shapes.ts"
 import { type StructureValue, structure } from "../fields/structure.ts"
 import { secret, text } from "../fields/text.ts"
-import { accountNameField, commentField, commonFields } from "./common.ts"
+import { accountNameField, commentField, commonFields, nameField } from "./common.ts"
 
 /** `MaxMemory`, `MaxDisk` and `MaxStorage` are in the unit of `memoryUnit`. */
 export const limitNames = [
@@ -148,7 +148,7 @@ export type Whoami = StructureValue<typeof whoami>
 /** An access token. The secret itself is answered once, by the POST that makes it. */
 export const tokenFields = {
   ID: integer({ description: "Primary key.", write: "never" }),
-  Name: text({ description: "A name for its purpose.", max: bounds.texts.nameCharacters.value, write: "required" }),
+  Name: nameField("A name for its purpose."),
   CreatedAt: timestamp({ description: "Creation time." }),
   ExpiresAt: nullableTimestamp({ description: "When it stops working; null: never.", write: "optional" }),
   LastUsedAt: nullableTimestamp({ description: "When it was last used, to the minute." }),

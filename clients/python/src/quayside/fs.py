@@ -13,6 +13,7 @@ from typing import Any
 from fsspec.spec import AbstractBufferedFile, AbstractFileSystem
 
 from ._files import Files
+from ._names import assert_local_names
 from ._sync.client import Client
 from ._upload import Upload
 from .errors import APIError, ConnectionFailed
@@ -164,6 +165,11 @@ class QuaysideFileSystem(AbstractFileSystem):  # type: ignore[misc]
         size = self.info(stripped)["size"]
         first, last, _step = slice(start, end).indices(size)
         return self._files.read(stripped, first, last)
+
+    def get_file(self, rpath: str, lpath: Any, **options: Any) -> None:
+        """Download a file. Raises `ValueError` if its name would lead elsewhere on this system."""
+        assert_local_names(self._strip_protocol(rpath))
+        super().get_file(rpath, lpath, **options)
 
     def _open(
         self,

@@ -9,6 +9,7 @@ from typing import Any
 
 from ._sync.client import Client
 from ._sync.run import Run
+from ._terminal import printable, printable_output
 
 USAGE = """%quayside ls                   your live runs
 %quayside start PROJECT        start a project and wait until it is ready; returns the run
@@ -30,7 +31,7 @@ def quayside(line: str) -> Any:
 
 def _ls(client: Client) -> None:
     for run in client.runs():
-        print(f"{run.id:>6}  {_project_name(run):24}  {run.state:9}  {run.url}")
+        print(f"{run.id:>6}  {printable(_project_name(run)):24}  {run.state:9}  {run.url}")
 
 
 def _start(client: Client, project: str) -> Run:
@@ -48,7 +49,7 @@ def _logs(client: Client, name: str, lines: str = "50") -> None:
     if not lines.isdecimal():
         raise ValueError(f"LINES must be a number; got {lines!r}")
     for line in _find(client, name).logs(tail=int(lines)):
-        print(line["text"])
+        print(printable_output(line["text"]))
 
 
 def _open(client: Client, name: str) -> str:

@@ -23,6 +23,7 @@ test("a filter finds names in any case", () => {
 
 test("a name is shown without characters that reverse text", () => {
   assert.equal(safeDisplayName("photo_\u202egpj.exe"), "photo_\ufffdgpj.exe")
+  assert.equal(safeDisplayName("a\u200fb\u061c"), "a\ufffdb\ufffd")
   assert.equal(safeDisplayName("שלום.txt"), "שלום.txt")
 })
 

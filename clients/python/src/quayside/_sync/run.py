@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from .. import models
 from .._control import ExecResult, ExecStream, OutputCallback
 from .._requests import LIVE_STATES, describe_step, is_temporary, run_failure
+from .._terminal import printable
 from ..errors import APIError, ConnectionFailed, QuaysideError
 from .control import run_program
 
@@ -138,7 +139,7 @@ def _printer() -> Callable[[models.RunningProject], None]:
         nonlocal last
         text = describe_step(run)
         if text != last:
-            print(text, file=sys.stderr, flush=True)
+            print(printable(text), file=sys.stderr, flush=True)
         last = text
 
     return show
