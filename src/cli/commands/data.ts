@@ -88,7 +88,7 @@ export async function pull(cli: Cli, source: string, target: string | undefined,
   return showSummary(cli, options.dryRun ? "Would download" : "Downloaded", summaryOf(tree, wanted))
 }
 
-/** `defaultFolder`, unless it has something: its name is that of the dataset's owner, not the caller's. */
+/** `defaultFolder`, unless it has something: the dataset's owner chose its name. */
 async function newDefaultFolder(root: string): Promise<string> {
   const folder = defaultFolder(root)
   const names = await readdir(folder).catch(({ code }: { code?: string }) => (code === "ENOENT" ? [] : undefined))

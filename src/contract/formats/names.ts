@@ -11,8 +11,8 @@ export function accountNameError(text: string): string | undefined {
 }
 
 /**
- * A description of valid names of images, datasets, projects and tokens, or undefined if the text is
- * one. A character that reverses text would show a name as another one.
+ * A description of valid names of images, datasets, projects and tokens, or undefined if the text
+ * is one. A character that reverses text would show a name as another one.
  */
 export function displayNameError(text: string): string | undefined {
   return /\p{Bidi_Control}/u.test(text) ? "a name without characters that change the direction of text, such as U+202E" : undefined

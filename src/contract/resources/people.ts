@@ -1,4 +1,3 @@
-import { bounds } from "../bounds/index.ts"
 import { runBounds } from "../bounds/runs.ts"
 import { storageBounds } from "../bounds/storage.ts"
 import { type AnswerValues, invalidField, parseObject, type Writability } from "../fields/field.ts"
