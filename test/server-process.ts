@@ -23,6 +23,9 @@ export interface ServerProcess extends AsyncDisposable {
   start(): Promise<void>
 }
 
+/** As `script/start` and the container image have it: `docs/decisions/0024`. */
+export const allocator = { MALLOC_ARENA_MAX: "2", MALLOC_MMAP_THRESHOLD_: "1048576", MALLOC_TRIM_THRESHOLD_: "1048576" }
+
 const program = fileURLToPath(new URL("../bin/quayside.js", import.meta.url))
 
 /** `heard` receives its standard error, which is shown otherwise. */
@@ -42,10 +45,7 @@ export async function startServerProcess(
     QUAYSIDE_DATA_DIR: join(directory, "data"),
     QUAYSIDE_ADMIN_PASSWORD: password,
     QUAYSIDE_LOG_LEVEL: "warn",
-    // As script/start has it.
-    MALLOC_ARENA_MAX: "2",
-    MALLOC_MMAP_THRESHOLD_: "1048576",
-    MALLOC_TRIM_THRESHOLD_: "1048576",
+    ...allocator,
     ...env,
   }
   let child: ChildProcess | undefined

@@ -9,7 +9,7 @@ import { basicAuth, type Client, createClient } from "#client"
 import { freePorts } from "../fixtures/free-ports.ts"
 import type { OtherMachine } from "../fixtures/other-machine.ts"
 import { type PostgresServer, postgresServer } from "../fixtures/postgres-server.ts"
-import { untilServing } from "../server-process.ts"
+import { allocator, untilServing } from "../server-process.ts"
 
 export interface RoleProcess {
   readonly child: ChildProcess
@@ -126,5 +126,6 @@ function settingsFor({ directory, databaseUrl, port, appsPort, filesPort }: Plac
     QUAYSIDE_DATABASE_URL: databaseUrl,
     QUAYSIDE_ADMIN_PASSWORD: password,
     QUAYSIDE_LOG_LEVEL: "warn",
+    ...allocator,
   }
 }
