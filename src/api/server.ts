@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
+import { AuthenticationFailure, readAuthorizationHeader } from "#access"
 import { bounds } from "#contract"
 import { EventFeed } from "#events"
 import { AllowedHosts, anonymousDrain, drainBody, LargeResponseLimiter, PersonLimiter, prefersHtml, TrustedProxies } from "#http"
@@ -39,7 +40,11 @@ export function createApi(services: Services): ApiServer {
   const accessLog = services.accessLog && new AccessLog(services.accessLog, services.clock)
   const hosts = new AllowedHosts(services.settings.hostNames)
   const proxies = new TrustedProxies(services.settings.trustedProxies)
-  const listener: Listener = new Listener(handle, controlUpgrades(services, { hosts, proxies, state: () => server }), services.connections)
+  const { connections } = services
+  const listener: Listener = new Listener(handle, controlUpgrades(services, { hosts, proxies, state: () => server }), {
+    connections,
+    personOf: (request) => cachedPersonOf(services, request, proxies),
+  })
   const { store, identity, events, clock, logger } = services
   listener.ending.addEventListener("abort", () => identity.stopPasswordChecks(), { once: true })
   const feed = new EventFeed({
@@ -88,6 +93,13 @@ export function createApi(services: Services): ApiServer {
       await listener.close()
     },
   }
+}
+
+function cachedPersonOf({ identity, settings }: Services, request: IncomingMessage, proxies: TrustedProxies): number | undefined {
+  const authorization = readAuthorizationHeader(request.rawHeaders)
+  if (authorization instanceof AuthenticationFailure) return undefined
+  const session = sessionOf(request, settings.secureCookies)
+  return identity.authenticateCached(authorization, session, proxies.clientAddress(request))?.userId
 }
 
 function nameOf(target: RouteTarget | undefined): string {

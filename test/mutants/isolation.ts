@@ -250,6 +250,18 @@ export const isolation = [
     [["hundreds of requests of each connection are parsed in one turn", at("createHttpServer", "reportCostlyRead(request.socket)"), ""]],
   ),
   ...faults(
+    "src/http/connections/request-turns.ts",
+    ["src/http/connections/request-turns.test.ts"],
+    [
+      [
+        "hundreds of requests of each person and address begin in one turn",
+        at("RequestTurns.run", "if (group.begun >= turnRequests) return"),
+        "if (group.begun < 0) return",
+      ],
+      ["people wait for the crowd of their address", at("RequestTurns.run", "ownKey() ?? key"), "key"],
+    ],
+  ),
+  ...faults(
     "src/http/node/buffered-request.ts",
     ["src/http/node/buffered-request.test.ts"],
     [

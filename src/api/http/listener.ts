@@ -4,8 +4,8 @@ import type { Duplex } from "node:stream"
 import { bounds, Failure } from "#contract"
 import {
   attributeRequest,
-  type ConnectionLimiter,
   createHttpServer,
+  type HttpServerOptions,
   HttpServers,
   hasPendingRequest,
   markConnectionInUse,
@@ -51,11 +51,11 @@ export class Listener {
   readonly #pending = new PendingRequests()
   readonly #handler: RequestListener
   readonly #upgrades: UpgradeHandler
-  readonly #connections: ConnectionLimiter | undefined
+  readonly #options: Pick<HttpServerOptions, "connections" | "personOf">
   readonly #ending = new AbortController()
 
-  constructor(handler: RequestListener, upgrades: UpgradeHandler, connections?: ConnectionLimiter) {
-    this.#connections = connections
+  constructor(handler: RequestListener, upgrades: UpgradeHandler, options: Pick<HttpServerOptions, "connections" | "personOf">) {
+    this.#options = options
     this.#upgrades = upgrades
     this.#handler = handler
     this.#servers = new HttpServers({ createServer: () => this.#createServer(), pending: this.#pending })
@@ -95,7 +95,7 @@ export class Listener {
       parseErrors,
       requestTimeoutMs: bounds.http.requestMs.value,
       maxHeadBytes: bounds.http.headBytes.value,
-      connections: this.#connections,
+      ...this.#options,
       admit: (_request, response) => this.#admit(response),
       pending: this.#pending,
       node: { shouldUpgradeCallback: (request) => upgrades.accepts(request) && !hasPendingRequest(request.socket) },

@@ -30,6 +30,13 @@ export const httpBounds = {
     per: "person",
     beyond: "as above",
   },
+  turnRequests: {
+    what: "Requests that are begun in one turn of the event loop",
+    value: 8,
+    unit: "count",
+    per: "person or address",
+    beyond: "the others begin in the next turns",
+  },
   anonymousBodyBytes: {
     what: "Body of a request without a credential, such as a sign-in",
     value: 4_096,

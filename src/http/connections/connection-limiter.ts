@@ -6,6 +6,7 @@ import type { TrustedProxies } from "../requests/trusted-proxies.ts"
 import type { ConnectionLimits } from "./connection-limits.ts"
 import { CostlyReads, type PausableConnection } from "./costly-reads.ts"
 import { hasPendingRequest } from "./pipelining.ts"
+import { RequestTurns } from "./request-turns.ts"
 
 /**
  * Beyond `maxAnonymous`, the address that has most connections loses its oldest, and beyond
@@ -48,6 +49,7 @@ export class ConnectionLimiter {
   readonly anonymous: Budget = new RankedGroups()
   readonly authenticated: Budget = new RankedGroups()
   readonly costlyReads = new CostlyReads<Person>()
+  readonly requestTurns = new RequestTurns<Person>()
   readonly #reported = new Map<"accept" | "close", number>()
 
   constructor(options: ConnectionLimiterOptions) {
@@ -151,6 +153,10 @@ class Connection implements PausableConnection {
     })
   }
 
+  handleInTurn(handle: () => void, personOf?: () => Person | undefined): void {
+    this.#limit.requestTurns.run(this.#key, handle, personOf)
+  }
+
   assign(person: Person): boolean {
     const { authenticated } = this.#limit
     if (this.#budget === authenticated && this.#key === person) return true
@@ -216,6 +222,16 @@ class Connection implements PausableConnection {
 /** Counts a proxy's connection for the client of this request. Called as each request begins. */
 export function attributeRequest(request: IncomingMessage, response?: ServerResponse): void {
   ;(request.socket as WatchedSocket)[entry]?.begin(request, response)
+}
+
+/**
+ * Calls the function, in a later turn of the event loop if the person or address that the
+ * connection counts for, and the request's own person, have had their share of this one.
+ */
+export function handleInTurn(socket: Socket, handle: () => void, personOf?: () => Person | undefined): void {
+  const connection = (socket as WatchedSocket)[entry]
+  if (connection) connection.handleInTurn(handle, personOf)
+  else handle()
 }
 
 /**

@@ -2,7 +2,7 @@ import type { IncomingMessage, RequestListener, Server, ServerOptions, ServerRes
 import { bounds } from "#contract"
 import { serverOptions } from "../node/buffered-request.ts"
 import { createServer } from "../node/http.ts"
-import { attributeRequest, type ConnectionLimiter, reportCostlyRead } from "./connection-limiter.ts"
+import { attributeRequest, type ConnectionLimiter, handleInTurn, reportCostlyRead } from "./connection-limiter.ts"
 import { handleParseErrors, type ParseErrorOptions } from "./parse-errors.ts"
 import type { PendingRequests } from "./pending-requests.ts"
 import { queueRequest } from "./pipelining.ts"
@@ -25,6 +25,8 @@ export interface HttpServerOptions {
   /** Default: Node's 16 KiB. */
   maxHeadBytes?: number
   connections?: ConnectionLimiter | undefined
+  /** The ID of the person whose credentials a request has, if they are known already. */
+  personOf?: (request: IncomingMessage) => number | undefined
   /** Called when a request arrives; false: it was answered at once. */
   admit?: (request: IncomingMessage, response: ServerResponse) => boolean
   /** Counts each admitted request until it is answered or its connection ends. */
@@ -35,7 +37,7 @@ export interface HttpServerOptions {
 
 /** Creates a server with time limits, connection limits and pipelining. */
 export function createHttpServer(options: HttpServerOptions): Server {
-  const { handler, parseErrors, requestTimeoutMs, maxHeadBytes, connections, admit, pending, node } = options
+  const { handler, parseErrors, requestTimeoutMs, maxHeadBytes, connections, personOf, admit, pending, node } = options
   const server = createServer({
     ...serverOptions,
     requestTimeout: requestTimeoutMs,
@@ -52,7 +54,10 @@ export function createHttpServer(options: HttpServerOptions): Server {
     const queueing = {
       handler: (request: IncomingMessage, response: ServerResponse) => {
         attributeRequest(request, response)
-        handler(request, response, expectation)
+        const handle = () => {
+          if (!response.destroyed) handler(request, response, expectation)
+        }
+        handleInTurn(request.socket, handle, personOf && (() => personOf(request)))
       },
       maxWaiting: bounds.http.pipelinedRequests.value,
       ...(pending === undefined ? {} : { onDone: () => pending.end() }),

@@ -1,0 +1,82 @@
+import assert from "node:assert/strict"
+import { once } from "node:events"
+import { type AddressInfo, connect, type Socket } from "node:net"
+import { type TestContext, test } from "node:test"
+import { assignConnection, ConnectionLimiter, createHttpServer, TrustedProxies } from "#http"
+import { eventually } from "../../../test/fixtures/eventually.ts"
+
+const maxima = { maxAnonymous: 200, maxPerAddress: 200, maxAuthenticated: 200, maxPerPerson: 200 }
+const count = 100
+const proxy = "127.0.0.4"
+
+/** A server that answers at once, and the paths in the order in which it handled them. */
+async function withServer(t: TestContext) {
+  const handled: string[] = []
+  const server = createHttpServer({
+    handler: (request, response) => {
+      handled.push(request.url ?? "")
+      const person = Number(request.headers.authorization)
+      if (person) assignConnection(request.socket, person)
+      response.end()
+    },
+    parseErrors: { maxHeadBytes: 16_384, longChunkExtensions: "invalid", headers: {} },
+    requestTimeoutMs: 0,
+    personOf: (request) => Number(request.headers.authorization) || undefined,
+    connections: new ConnectionLimiter({ ...maxima, proxies: new TrustedProxies([proxy]) }),
+  })
+  await once(server.listen(0, "0.0.0.0"), "listening")
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  const open = async (localAddress: string): Promise<Socket> => {
+    const socket = connect({ port, host: "127.0.0.1", localAddress }).on("error", () => {})
+    await Promise.all([once(socket, "connect"), once(server, "connection")])
+    return socket.resume()
+  }
+  return { handled, open }
+}
+
+function send(socket: Socket, path: string, headers = ""): void {
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n`)
+}
+
+const crowds: [name: string, crowd: { from: string; headers?: string }, other: { from: string; headers?: string }][] = [
+  ["an address", { from: "127.0.0.2" }, { from: "127.0.0.3" }],
+  ["a person", { from: "127.0.0.2", headers: "Authorization: 7\r\n" }, { from: "127.0.0.2", headers: "Authorization: 8\r\n" }],
+  ["somebody else of its address", { from: proxy }, { from: proxy, headers: "Authorization: 8\r\n" }],
+  [
+    "an address behind a proxy",
+    { from: proxy, headers: "X-Forwarded-For: 10.0.0.1\r\n" },
+    { from: proxy, headers: "X-Forwarded-For: 10.0.0.2\r\n" },
+  ],
+]
+for (const [name, crowd, other] of crowds) {
+  test(`a request is handled before most of those that ${name} sends on ${count} connections at once`, async (t) => {
+    const { handled, open } = await withServer(t)
+    const sockets = []
+    for (let i = 0; i < count; i += 1) sockets.push(await open(crowd.from))
+    const late = await open(other.from)
+    const all = [...sockets.map((socket) => ({ socket, ...crowd })), { socket: late, ...other }]
+    // Each connection counts for its person from its first request on.
+    for (const { socket, headers } of all) send(socket, "/first", headers)
+    await eventually("all first requests are handled", () => handled.length === count + 1)
+    handled.length = 0
+    for (const { socket, headers } of all) send(socket, socket === late ? "/late" : "/crowd", headers)
+    await eventually("all requests are handled", () => handled.length === count + 1)
+    assert.ok(handled.indexOf("/late") < count / 2, `handled after ${handled.indexOf("/late")}`)
+  })
+}
+
+test("requests that wait for their turn are handled in their order", async (t) => {
+  const { handled, open } = await withServer(t)
+  const sockets: Socket[] = []
+  for (let i = 0; i < count; i += 1) sockets.push(await open("127.0.0.2"))
+  for (const [i, socket] of sockets.entries()) send(socket, `/${i}`)
+  await eventually("all are handled", () => handled.length === count)
+  assert.deepEqual(
+    handled,
+    sockets.map((_, i) => `/${i}`),
+  )
+})
