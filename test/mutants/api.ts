@@ -293,9 +293,10 @@ export const api = [
     [
       [
         "one person's large bodies are parsed one right after another",
-        at("readJson", "parsing.run(userId, () => parse(bytes))"),
-        "parse(bytes)",
+        at("readJson", "parsing.run(userId, () => parseInSlices(bytes, userId))"),
+        "parseInSlices(bytes, userId)",
       ],
+      ["a large body is parsed in one turn", at("parseInSlices", "await yielder.pause()"), ""],
       [
         "one person's connections hold any number of large bodies",
         at("readJson", "if (!mayBeLarge(request, options.maxBytes))"),
@@ -304,7 +305,7 @@ export const api = [
       ["a body may be of any depth", at("scanSlice", "if (depth > maxDepth) throw"), "if (false) throw"],
       ["a body may hold any number of values", at("scanSlice", "if (values > maxValues) throw"), "if (false) throw"],
       ["brackets within strings count", at("scanSlice", "else if (isInString) at += c === backslash ? 1 : 0\n    "), ""],
-      ["invalid UTF-8 in a body is replaced", at("utf8"), 'new TextDecoder("utf-8")'],
+      ["invalid UTF-8 in a body is replaced", at("newDecoder", ", { fatal: true }"), ""],
       ["a body of any type is read", at("checkType", 'essence.trim() !== "application/json" ||'), ""],
       ["a compressed body is read as it is", at("checkEncoding", '=== undefined || coding.trim().toLowerCase() === "identity"'), '!== ""'],
     ],

@@ -35,6 +35,24 @@ test("large bodies are parsed one in each turn of the event loop, and people alt
   assert.ok(other < third, `another person's body was parsed in turn ${other}, after ${first}, ${second} and ${third}`)
 })
 
+test("others run while a large body is parsed, which gives the same as at once", async (t) => {
+  const text = JSON.stringify("\ufeffé€🚢".repeat(100_000))
+  let now = 0
+  t.mock.method(performance, "now", () => (now += 0.5))
+  let turns = 0
+  const count = () => {
+    turns += 1
+    counter = setImmediate(count)
+  }
+  let counter = setImmediate(count)
+  const parsed = await read(Buffer.from(text), 1)
+  clearImmediate(counter)
+  assert.equal(parsed, JSON.parse(text))
+  assert.ok(turns > 20, `the body took ${turns} turns`)
+  const broken = Buffer.concat([Buffer.from('"'), Buffer.alloc(100_000, 0xc3), Buffer.from('"')])
+  await assert.rejects(read(broken, 1), { code: "invalid", message: "The body must be UTF-8" })
+})
+
 test("few large bodies of a person are read at once, others wait unread, and another person's are read", async () => {
   const maxBytes = plainBodyBytes.value + 1
   const begin = (length: number | undefined, userId: number) => {

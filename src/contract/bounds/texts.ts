@@ -21,7 +21,7 @@ export const textBounds = {
     value: 64 * 1024,
     unit: "bytes",
     per: "request",
-    beyond: "larger ones are parsed one after another with pauses, and people alternate",
+    beyond: "larger ones are parsed one after another in slices, with pauses, and people alternate",
   },
   largeBodies: {
     what: "Larger JSON bodies, and those without a `Content-Length`, that are read at once",
