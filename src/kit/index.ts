@@ -10,6 +10,7 @@ export { createLogger, type Logger, type LogLevel, logLevels, silentLogger } fro
 export { createProcessId, hasProcessEnded } from "./process-id.ts"
 export { HeavyWorkQueue } from "./queues/heavy-work-queue.ts"
 export { OwnerQueue } from "./queues/owner-queue.ts"
+export { TurnShares } from "./queues/turn-shares.ts"
 export { RankedGroups } from "./ranked-groups.ts"
 export { rfc3339 } from "./rfc3339.ts"
 export { Signer } from "./signing.ts"

@@ -198,8 +198,8 @@ export const api = [
     [["one person's starts are planned before everybody's requests", "await sharedScheduler.waitForNextSlot(caller.userId)", ""]],
   ),
   ...faults(
-    "src/api/http/turn-shares.ts",
-    ["src/api/http/turn-shares.test.ts"],
+    "src/kit/queues/turn-shares.ts",
+    ["src/kit/queues/turn-shares.test.ts"],
     [["one person's short work takes any part of a turn", ">= shareMs", ">= Number.POSITIVE_INFINITY"]],
   ),
   ...faults(

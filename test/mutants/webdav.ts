@@ -203,9 +203,10 @@ export const webdav = [
     ["everybody's new connections wait for one person's long work", "const sliceMs = 1", "const sliceMs = 5"],
   ]),
   ...faults("src/files/methods/handler.ts", amplification, [
+    ["one person's short requests are answered before everybody's", "context.turnShares.run(userId, () =>", "Promise.resolve("],
     [
       "one person's long paths are opened one right after another",
-      at("createDavHandler", "if (countNames(address, incoming) > bounds.files.plainPathNames.value) await"),
+      at("answer", "if (countNames(address, incoming) > bounds.files.plainPathNames.value) await"),
       "if (false) await",
     ],
     [

@@ -1,7 +1,7 @@
 import type { OperationId } from "#contract"
 import type { PersonLimiter } from "#http"
+import { TurnShares } from "#kit"
 import { readAsPerson } from "#store"
-import { TurnShares } from "./turn-shares.ts"
 
 /** They also wait for the engine, with limits of their own, and must not hold up other reads. */
 const askEngine: ReadonlySet<string> = new Set<OperationId>(["checkImage", "readCapacity", "runStats"])

@@ -90,9 +90,6 @@ export function createDavHandler(settings: DavHandlerOptions): DavHandler {
       const authorization = form?.authorization ?? incoming.headers.authorization
       const userId = await authenticate(context, authorization, caller)
       if (!assignConnection(incoming.socket, userId)) throw tooManyConnections()
-      using _slot = context.requestLimiter.acquire(userId)
-      // Each name of a path is opened in the event loop.
-      if (countNames(address, incoming) > bounds.files.plainPathNames.value) await context.scheduler.waitForNextSlot(userId)
       const revalidate = async () => {
         await authenticate(context, authorization, caller, { hasBegun: true })
         request.readableIfPaths = await findReadableIfPaths(request)
@@ -101,15 +98,34 @@ export function createDavHandler(settings: DavHandlerOptions): DavHandler {
         ...{ context, incoming, response, address, query, userId, revalidate, sendContinue },
         isFormDownload: form !== undefined,
       })
-      const onRefused = (refusal: Failure) => recordRefusal(context, caller, refusal)
-      using _open = context.openRequests.add(request, onRefused)
-      if (incoming.headers.if !== undefined) request.readableIfPaths = await findReadableIfPaths(request)
-      await method(request)
+      const onRefused = (error: unknown) => recordRefusal(context, caller, error)
+      // A refusal takes as long as another answer.
+      await context.turnShares.run(userId, () =>
+        answer(request, method, onRefused).catch((error) => refuse(context, response, { caller, error })),
+      )
     } catch (error) {
-      recordRefusal(context, caller, error)
-      await sendFailure(response, error, { report: context.reportError, isAuthenticated: caller.userName !== undefined })
+      await refuse(context, response, { caller, error })
     }
   }
+}
+
+async function answer(request: DavRequest, method: Method, onRefused: (refusal: Failure) => void): Promise<void> {
+  const { address, context, incoming, userId } = request
+  using _slot = context.requestLimiter.acquire(userId)
+  // Each name of a path is opened in the event loop.
+  if (countNames(address, incoming) > bounds.files.plainPathNames.value) await context.scheduler.waitForNextSlot(userId)
+  using _open = context.openRequests.add(request, onRefused)
+  if (incoming.headers.if !== undefined) request.readableIfPaths = await findReadableIfPaths(request)
+  await method(request)
+}
+
+async function refuse(
+  context: FilesContext,
+  response: ServerResponse,
+  { caller, error }: { caller: Caller; error: unknown },
+): Promise<void> {
+  recordRefusal(context, caller, error)
+  await sendFailure(response, error, { report: context.reportError, isAuthenticated: caller.userName !== undefined })
 }
 
 const servedElsewhere = () =>

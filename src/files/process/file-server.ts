@@ -1,5 +1,5 @@
 import { AllowedHosts, ConnectionLimiter, connectionLimits, HttpServers, type ListenTarget, PendingRequests, TrustedProxies } from "#http"
-import { sharedScheduler } from "#kit"
+import { sharedScheduler, TurnShares } from "#kit"
 import type { Authority } from "../access/authority.ts"
 import { OpenRequests } from "../access/open-requests.ts"
 import { RightsCache } from "../access/rights-cache.ts"
@@ -51,6 +51,7 @@ export class FileServer implements AsyncDisposable {
       requestLimiter: new RequestLimiter(),
       copyQueue: new CopyQueue(),
       scheduler: sharedScheduler,
+      turnShares: new TurnShares(),
       openRequests: new OpenRequests(),
       allowedHosts: new AllowedHosts(settings.allowedHosts),
       reportError: report,

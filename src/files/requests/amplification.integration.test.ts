@@ -267,6 +267,26 @@ test("requests with long paths begin one in each turn of the event loop, others 
   assert.equal(waits.callCount(), 3, "with a long path in If")
 })
 
+test("another person's request is answered before most of a hundred that arrived with it", async () => {
+  await using server = await TestFilesServer.start()
+  server.authority.add("bob", { "/users/ann": "read" })
+  const count = 120
+  const order: string[] = []
+  const connect = async (user: string) => {
+    const connection = await server.raw()
+    const get = `GET /users/ann/none HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${basic(user)}\r\n\r\n`
+    connection.write(get)
+    await connection.until('"not_found"}')
+    connection.socket.on("data", () => order.push(user))
+    return { connection, send: () => connection.write(get) }
+  }
+  const all = await Promise.all([...Array.from({ length: count }, () => connect("ann")), connect("bob")])
+  for (const { send } of all) send()
+  await eventually("all are answered", () => order.length === all.length)
+  assert.ok(order.indexOf("bob") < count * 0.8, `${order.indexOf("bob")} before it`)
+  for (const { connection } of all) connection.socket.destroy()
+})
+
 test("conditions of an `If` header look each path up once, and have a bound of names", async (t) => {
   await using server = await TestFilesServer.start()
   const put = (headers: Record<string, string>) => server.ask("PUT", "/users/ann/d/file", { headers, body: "x" })

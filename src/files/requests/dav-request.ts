@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http"
 import type { AllowedHosts } from "#http"
-import type { FairScheduler } from "#kit"
+import type { FairScheduler, TurnShares } from "#kit"
 import type { Authority, PathAccess } from "../access/authority.ts"
 import type { OpenRequests } from "../access/open-requests.ts"
 import type { RightsCache } from "../access/rights-cache.ts"
@@ -30,6 +30,7 @@ export interface FilesContext {
   requestLimiter: RequestLimiter
   copyQueue: CopyQueue
   scheduler: FairScheduler
+  turnShares: TurnShares
   openRequests: OpenRequests
   /** The host names of this server. */
   allowedHosts: AllowedHosts
