@@ -255,7 +255,7 @@ export const isolation = [
     [
       [
         "hundreds of requests of each person and address begin in one turn",
-        at("RequestTurns.run", "if (group.begun >= turnRequests) return"),
+        at("RequestTurns.run", "if (group.begun >= shareOf(own)) return"),
         "if (group.begun < 0) return",
       ],
       ["people wait for the crowd of their address", at("RequestTurns.run", "ownKey() ?? key"), "key"],

@@ -32,9 +32,16 @@ export const httpBounds = {
   },
   turnRequests: {
     what: "Requests that are begun in one turn of the event loop",
+    value: 64,
+    unit: "count",
+    per: "person",
+    beyond: "the others begin in the next turns",
+  },
+  strangerTurnRequests: {
+    what: "The same of those whom no credential has named yet",
     value: 8,
     unit: "count",
-    per: "person or address",
+    per: "address",
     beyond: "the others begin in the next turns",
   },
   anonymousBodyBytes: {

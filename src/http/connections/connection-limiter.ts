@@ -49,7 +49,7 @@ export class ConnectionLimiter {
   readonly anonymous: Budget = new RankedGroups()
   readonly authenticated: Budget = new RankedGroups()
   readonly costlyReads = new CostlyReads<Person>()
-  readonly requestTurns = new RequestTurns<Person>()
+  readonly requestTurns = new RequestTurns()
   readonly #reported = new Map<"accept" | "close", number>()
 
   constructor(options: ConnectionLimiterOptions) {

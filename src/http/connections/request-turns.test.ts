@@ -5,8 +5,8 @@ import { type TestContext, test } from "node:test"
 import { assignConnection, ConnectionLimiter, createHttpServer, TrustedProxies } from "#http"
 import { eventually } from "../../../test/fixtures/eventually.ts"
 
-const maxima = { maxAnonymous: 200, maxPerAddress: 200, maxAuthenticated: 200, maxPerPerson: 200 }
-const count = 100
+const maxima = { maxAnonymous: 400, maxPerAddress: 400, maxAuthenticated: 400, maxPerPerson: 400 }
+const count = 300
 const proxy = "127.0.0.4"
 
 /** A server that answers at once, and the paths in the order in which it handled them. */

@@ -1,6 +1,6 @@
 import { bounds } from "#contract"
 
-const turnRequests = bounds.http.turnRequests.value
+const { turnRequests, strangerTurnRequests } = bounds.http
 
 interface Group {
   /** The requests that were begun in this turn. */
@@ -8,12 +8,18 @@ interface Group {
   readonly waiting: (() => void)[]
 }
 
+/** The ID of a person, or an address. */
+type Key = number | string
+
+/** Requests that write together share a transaction: fewer of a person would cost the disk more. */
+const shareOf = (key: Key) => (typeof key === "number" ? turnRequests : strangerTurnRequests).value
+
 /**
  * Begins a few requests of each person or address in one turn of the event loop, and the others in
  * the next turns, in their order. Each of hundreds of connections may have a request ready in the
  * same turn, and however little one costs, others would wait until all of them are handled.
  */
-export class RequestTurns<Key> {
+export class RequestTurns {
   readonly #groups = new Map<Key, Group>()
   #isScheduled = false
 
@@ -23,9 +29,9 @@ export class RequestTurns<Key> {
    * address.
    */
   run(key: Key, begin: () => void, ownKey: () => Key | undefined = () => undefined): void {
-    let group = this.#groupOf(key)
-    if (group.begun >= turnRequests) group = this.#groupOf(ownKey() ?? key)
-    if (group.begun >= turnRequests) return void group.waiting.push(begin)
+    const own = this.#groupOf(key).begun < shareOf(key) ? key : (ownKey() ?? key)
+    const group = this.#groupOf(own)
+    if (group.begun >= shareOf(own)) return void group.waiting.push(begin)
     group.begun += 1
     begin()
   }
@@ -46,7 +52,7 @@ export class RequestTurns<Key> {
   #startTurn(): void {
     this.#isScheduled = false
     for (const [key, group] of this.#groups) {
-      const next = group.waiting.splice(0, turnRequests)
+      const next = group.waiting.splice(0, shareOf(key))
       group.begun = next.length
       if (next.length === 0) this.#groups.delete(key)
       for (const begin of next) begin()
