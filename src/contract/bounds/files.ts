@@ -252,7 +252,7 @@ export const fileBounds = {
     beyond: "reading the body pauses",
   },
   diskThreads: {
-    what: "Calls of uploads that write, flush or create a file, at a time",
+    what: "Calls of uploads and downloads that read, write, flush or create a file, at a time",
     value: 16,
     unit: "count",
     per: "process",

@@ -156,7 +156,7 @@ test("a long download keeps nothing of the chunks that were sent", async () => {
       done()
     },
   })
-  await sendFile(response as unknown as ServerResponse, fd, { start: 0, end: size })
+  await sendFile({ response: response as unknown as ServerResponse, userId: 1 }, fd, { start: 0, end: size })
   closeSync(fd)
   assert.equal(chunks, 80)
   const [early = 0, late = 0] = counts

@@ -88,7 +88,7 @@ function partOf(range: string | undefined, size: number): { start: number; end: 
 async function sendBytes(request: DavRequest, fd: number, start: number, end: number): Promise<void> {
   const { response } = request
   const length = end - start
-  if (length > smallFileBytes) return sendFile(response, fd, { start, end })
+  if (length > smallFileBytes) return sendFile(request, fd, { start, end })
   const bytes = Buffer.allocUnsafe(length)
   // If a program shortened the file meanwhile, the client must see that the content is incomplete.
   if (length > 0 && readSync(fd, bytes, 0, length, start) !== length) response.destroy()

@@ -1,6 +1,8 @@
 import { read } from "node:fs"
 import type { ServerResponse } from "node:http"
 import { ClientGoneError } from "../failures.ts"
+import type { DavRequest } from "../requests/dav-request.ts"
+import { withDiskTurn } from "../requests/disk-turns.ts"
 
 /** For few downloads large chunks are faster; for many, small chunks limit the memory. */
 const largeChunkBytes = 2 ** 20
@@ -12,7 +14,11 @@ let downloads = 0
  * Sends a range of a file, and reads the next chunk while the last one is being sent. If the file
  * became shorter, the connection is closed.
  */
-export async function sendFile(response: ServerResponse, fd: number, range: { start: number; end: number }): Promise<void> {
+export async function sendFile(
+  { response, userId }: Pick<DavRequest, "response" | "userId">,
+  fd: number,
+  range: { start: number; end: number },
+): Promise<void> {
   downloads += 1
   const size = downloads > manyDownloads ? smallChunkBytes : largeChunkBytes
   const writer = new ChunkWriter(response)
@@ -21,7 +27,8 @@ export async function sendFile(response: ServerResponse, fd: number, range: { st
     let other = Buffer.allocUnsafeSlow(size)
     let sent: Promise<void> = Promise.resolve()
     for (let position = range.start; position < range.end; ) {
-      const count = await readInto(fd, spare, position, Math.min(size, range.end - position))
+      const [chunk, at] = [spare, position]
+      const count = await withDiskTurn(userId, () => readInto(fd, chunk, at, Math.min(size, range.end - at)))
       await sent
       if (count === 0) return void response.destroy()
       sent = writer.write(spare.subarray(0, count))

@@ -1,10 +1,14 @@
 import assert from "node:assert/strict"
-import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs"
+import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from "node:fs"
+import type { ServerResponse } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { PassThrough } from "node:stream"
 import { after, before, suite, test } from "node:test"
 import { bounds } from "#contract"
 import { TestFilesServer } from "../../../test/fixtures/files/files-server.ts"
+import { sendFile } from "../methods/send-file.ts"
+import { disposableDescriptor } from "../tree/directory-handle.ts"
 import { flush } from "./flush.ts"
 
 const { diskThreadsOfPerson, largeFlushesOfPerson } = bounds.files
@@ -49,6 +53,20 @@ suite("flushes", () => {
       const others = await mostCallsDuring(Promise.all([flushAll(7), flushAll(8)]))
       assert.ok(others > most && others <= 2 * most, `${others} calls`)
     })
+})
+
+test("downloads of one person have few calls in the thread pool", async () => {
+  const directory = mkdtempSync(join(tmpdir(), "quayside-download-"))
+  const path = join(directory, "file")
+  writeFileSync(path, Buffer.alloc(300_000))
+  using file = disposableDescriptor(openSync(path, "r"))
+  const download = () => {
+    const response = new PassThrough({ highWaterMark: 2 ** 20 })
+    return sendFile({ response: response as unknown as ServerResponse, userId: 7 }, file.fd, { start: 0, end: 300_000 })
+  }
+  const most = await mostCallsDuring(Promise.all(Array.from({ length: 20 }, download)))
+  assert.equal(most, diskThreadsOfPerson.value)
+  rmSync(directory, { recursive: true })
 })
 
 suite("uploads", () => {
