@@ -1,16 +1,8 @@
 import type { IncomingMessage } from "node:http"
-import type { Socket } from "node:net"
 import { AuthenticationFailure, type Caller, scopedRunId } from "#access"
 import { Failure } from "#contract"
 import { type ControlUpgrade, controlPath } from "#control"
-import {
-  type AllowedHosts,
-  assignConnection,
-  createUpgradeResponse,
-  declaresOtherOrigin,
-  type TrustedProxies,
-  tooManyConnections,
-} from "#http"
+import { type AllowedHosts, assignConnection, declaresOtherOrigin, type HttpUpgrade, type TrustedProxies, tooManyConnections } from "#http"
 import type { ServerState, Services } from "./context.ts"
 import { loadAuthorizedRun } from "./handlers/runs/runs.ts"
 import type { UpgradeHandler } from "./http/listener.ts"
@@ -30,12 +22,6 @@ function isControlRequest({ method, headers, url = "" }: IncomingMessage): boole
   return stripAdminPrefix(url.replace(/\?.*$/s, "")) === controlPath
 }
 
-interface ControlUpgradeRequest {
-  request: IncomingMessage
-  socket: Socket
-  head: Buffer
-}
-
 interface UpgradeContext {
   state: () => Pick<ServerState, "rateLimiter" | "followedOutputs">
   hosts: AllowedHosts
@@ -46,9 +32,8 @@ interface UpgradeContext {
 async function handleControlUpgrade(
   services: Services,
   { hosts, proxies, state }: UpgradeContext,
-  { request, socket, head }: ControlUpgradeRequest,
+  { request, response, release, socket, head }: HttpUpgrade,
 ): Promise<void> {
-  const { response, release } = createUpgradeResponse(request, socket)
   const context = new RequestContext(request, response, proxies)
   try {
     checkRequestHead(request, { hosts, host: context.host })

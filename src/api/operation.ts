@@ -174,7 +174,8 @@ function sendLines(
   { lines, options }: JsonLines<unknown>,
 ): Promise<void> {
   const { response, requestId } = requestContext
-  const answer = () => sendJsonLines(response, lines, { ...options, requestId })
+  const userId = caller?.userId ?? systemUserId
+  const answer = () => sendJsonLines(response, lines, { ...options, requestId, userId })
   if (!options.isLive) return sendLarge(server, requestContext, answer)
   return !caller || caller.isAdmin ? answer() : server.followedOutputs.run(caller.userId, answer)
 }

@@ -1,16 +1,7 @@
 import type { IncomingMessage, Server } from "node:http"
 import type { Socket } from "node:net"
-import type { Duplex } from "node:stream"
 import { bounds } from "#contract"
-import {
-  attributeRequest,
-  type ConnectionLimiter,
-  createHttpServer,
-  createUpgradeResponse,
-  hasPendingRequest,
-  markConnectionInUse,
-  type PendingRequests,
-} from "#http"
+import { type ConnectionLimiter, createHttpServer, type HttpUpgrade, hasPendingRequest, type PendingRequests } from "#http"
 import { ChunkBuffer } from "#kit"
 import type { GatewayRequest, Upgrade } from "./gateway-request.ts"
 import { gatewayResponseHeaders } from "./pages.ts"
@@ -32,6 +23,7 @@ export interface GatewayServerOptions {
 /** One HTTP server of the gateway; every request goes to `handler`. Bodies have no total time. */
 export function createGatewayServer({ handler, connections, pending }: GatewayServerOptions): Server {
   const server = createHttpServer({
+    upgrade: (upgrade) => handler(toUpgradeRequest(upgrade)),
     handler: (request, response, expects) => {
       const gatewayRequest = { request, response, ...(expects === undefined ? {} : { expects }) }
       linger(gatewayRequest)
@@ -45,9 +37,6 @@ export function createGatewayServer({ handler, connections, pending }: GatewaySe
     node: { keepAlive: true, keepAliveInitialDelay: 60_000, shouldUpgradeCallback: mayUpgrade },
   })
   server.maxHeadersCount = 0
-  server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) =>
-    handler(toUpgradeRequest(request, socket as Socket, head)),
-  )
   return server
 }
 
@@ -69,10 +58,7 @@ function linger({ request, response }: GatewayRequest): void {
 }
 
 /** A refusal needs a response, so an upgrade has one until the protocol changes. */
-function toUpgradeRequest(request: IncomingMessage, socket: Socket, head: Buffer): GatewayRequest {
-  markConnectionInUse(socket)
-  attributeRequest(request)
-  const { response, release } = createUpgradeResponse(request, socket)
+function toUpgradeRequest({ request, response, release, socket, head }: HttpUpgrade): GatewayRequest {
   const { stop, onFull } = readEarly(socket, head)
   const takeOver = () => {
     release()

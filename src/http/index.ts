@@ -7,13 +7,19 @@ export {
   tooManyConnections,
 } from "./connections/connection-limiter.ts"
 export { type ConnectionSettings, connectionLimits, maxDescriptors } from "./connections/connection-limits.ts"
-export { createHttpServer, type Expectation, type HttpServerOptions, type RequestHandler } from "./connections/http-server.ts"
+export {
+  createHttpServer,
+  type Expectation,
+  type HttpServerOptions,
+  type HttpUpgrade,
+  type RequestHandler,
+} from "./connections/http-server.ts"
 export { HttpServers, type ListenTarget } from "./connections/http-servers.ts"
 export type { ParseErrorOptions } from "./connections/parse-errors.ts"
 export { PendingRequests } from "./connections/pending-requests.ts"
 export { detachConnection, hasPendingRequest } from "./connections/pipelining.ts"
 export { RequestTurns } from "./connections/request-turns.ts"
-export { PacedReader, sharedTurnBudget } from "./connections/turn-budget.ts"
+export { PacedReader, sharedTurnBudget, waitForTurn } from "./connections/turn-budget.ts"
 export * as http from "./node/http.ts"
 export { createUpgradeResponse } from "./node/upgrade-response.ts"
 export { type BodyOptions, IncompleteBodyError, readBody } from "./requests/body.ts"

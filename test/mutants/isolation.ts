@@ -250,6 +250,22 @@ export const isolation = [
     [["hundreds of requests of each connection are parsed in one turn", at("createHttpServer", "reportCostlyRead(request.socket)"), ""]],
   ),
   ...faults(
+    "src/http/connections/http-server.ts",
+    ["src/http/connections/request-turns.test.ts"],
+    [
+      [
+        "hundreds of requests for WebSockets begin in one turn",
+        at("handleUpgrade", "handleInTurn(options, { request, response }, () => options.upgrade?.({ ...received, response, release }))"),
+        "options.upgrade?.({ ...received, response, release })",
+      ],
+    ],
+  ),
+  ...faults(
+    "src/http/responses/json-lines.ts",
+    ["src/http/responses/json-lines.test.ts"],
+    [["the lines of followed outputs delay everybody's requests", at("sendJsonLines", "await waitForTurn(userId, text, response)"), ""]],
+  ),
+  ...faults(
     "src/http/connections/request-turns.ts",
     ["src/http/connections/request-turns.test.ts"],
     [

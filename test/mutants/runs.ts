@@ -160,8 +160,8 @@ export const runs = [
     [
       [
         "what programs print while they are stopped is read at once",
-        at("FinalLogs.#collect", "await this.#waitForTurn(text)"),
-        "this.#waitForTurn",
+        at("FinalLogs.#collect", "await waitForTurn(this.#userId, text, this)"),
+        "waitForTurn",
       ],
       [
         "the output of all runs that end at once is in memory",

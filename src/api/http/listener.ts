@@ -1,14 +1,11 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http"
-import type { Socket } from "node:net"
-import type { Duplex } from "node:stream"
 import { bounds, Failure } from "#contract"
 import {
-  attributeRequest,
   createHttpServer,
   type HttpServerOptions,
   HttpServers,
+  type HttpUpgrade,
   hasPendingRequest,
-  markConnectionInUse,
   type ParseErrorOptions,
   PendingRequests,
 } from "#http"
@@ -39,7 +36,7 @@ const parseErrors: ParseErrorOptions = {
 /** The requests that change their connection's protocol; all others are answered as usual. */
 export interface UpgradeHandler {
   accepts(request: IncomingMessage): boolean
-  handle(upgrade: { request: IncomingMessage; socket: Socket; head: Buffer }): void
+  handle(upgrade: HttpUpgrade): void
 }
 
 /**
@@ -86,12 +83,13 @@ export class Listener {
 
   #createServer(): Server {
     const upgrades = this.#upgrades
-    const server = createHttpServer({
+    return createHttpServer({
       handler: (request, response, expectation) => {
         if (expectation === "unknown") return refuseExpectation(response)
         if (expectation === "continue") response.writeContinue()
         this.#handler(request, response)
       },
+      upgrade: (upgrade) => upgrades.handle(upgrade),
       parseErrors,
       requestTimeoutMs: bounds.http.requestMs.value,
       maxHeadBytes: bounds.http.headBytes.value,
@@ -100,12 +98,6 @@ export class Listener {
       pending: this.#pending,
       node: { shouldUpgradeCallback: (request) => upgrades.accepts(request) && !hasPendingRequest(request.socket) },
     })
-    server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-      markConnectionInUse(socket as Socket)
-      attributeRequest(request)
-      upgrades.handle({ request, socket: socket as Socket, head })
-    })
-    return server
   }
 
   #admit(response: ServerResponse): boolean {

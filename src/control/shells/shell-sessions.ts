@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto"
 import { type ChannelStream, outputPart } from "#channel"
 import { bounds } from "#contract"
 import type { ExecProcess } from "#engine"
-import { waitForTurn } from "../streams/wait-for-turn.ts"
+import { waitForTurn } from "#http"
 import { Scrollback } from "./scrollback.ts"
 import type { RecoveredShell, ShellRecovery } from "./shell-recovery.ts"
 

@@ -1,11 +1,11 @@
 import { archiveRoot, type ChannelStream, copyBlockBytes, type JsonObject, outputPart, StreamError, TarCheck, tarEnv } from "#channel"
 import { bounds, describeValue } from "#contract"
 import type { ExecProcess } from "#engine"
+import { waitForTurn } from "#http"
 import type { ConnectionContext } from "../context.ts"
 import { invalidRequest } from "../request-fields.ts"
 import { pacedInput } from "./paced-input.ts"
 import { auditProgram, startProgram } from "./programs.ts"
-import { waitForTurn } from "./wait-for-turn.ts"
 
 const { copyOffsetBytes, copyPathCharacters } = bounds.control
 const maxErrorBytes = 2_000

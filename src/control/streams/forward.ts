@@ -2,11 +2,11 @@ import { once } from "node:events"
 import { connect, type Socket } from "node:net"
 import { type ChannelStream, type JsonObject, StreamError } from "#channel"
 import { bounds } from "#contract"
+import { waitForTurn } from "#http"
 import { writeThrough } from "#kit"
 import type { ConnectionContext } from "../context.ts"
 import { parsePort } from "../request-fields.ts"
 import { pacedInput } from "./paced-input.ts"
-import { waitForTurn } from "./wait-for-turn.ts"
 
 /** Forwards a TCP connection to a port of the run. */
 export async function serveForward(context: ConnectionContext, stream: ChannelStream, request: JsonObject): Promise<void> {

@@ -3,11 +3,11 @@ import { setTimeout as pause } from "node:timers/promises"
 import { type ChannelStream, type JsonObject, StreamError } from "#channel"
 import { bounds } from "#contract"
 import { EngineError } from "#engine"
+import { waitForTurn } from "#http"
 import type { ConnectionContext } from "../context.ts"
 import { parsePort } from "../request-fields.ts"
 import { relayToProgram } from "./forward.ts"
 import { auditProgram } from "./programs.ts"
-import { waitForTurn } from "./wait-for-turn.ts"
 
 /**
  * Shows a port of the client at the run's loopback address, for as long as its stream lasts. Each

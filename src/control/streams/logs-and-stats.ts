@@ -1,10 +1,10 @@
 import type { ChannelStream, JsonObject } from "#channel"
 import { bounds, describeValue } from "#contract"
+import { waitForTurn } from "#http"
 import { rfc3339 } from "#kit"
 import type { ConnectionContext } from "../context.ts"
 import { invalidRequest } from "../request-fields.ts"
 import { withStreamErrors } from "./programs.ts"
-import { waitForTurn } from "./wait-for-turn.ts"
 
 const sampleIntervalMs = 10_000
 const maxTail = bounds.control.outputLines.value

@@ -1,10 +1,10 @@
 import { type ChannelStream, type JsonObject, outputPart, StreamError } from "#channel"
 import { Failure } from "#contract"
 import { EngineError, type ExecProcess, type ExecRequest } from "#engine"
+import { waitForTurn } from "#http"
 import type { ConnectionContext } from "../context.ts"
 import { type ClientSignal, parseProgram, parseSignal, parseTerminal } from "../request-fields.ts"
 import { pacedInput } from "./paced-input.ts"
-import { waitForTurn } from "./wait-for-turn.ts"
 
 /** Starts a program in the run. Throws a `StreamError` if it cannot. */
 export async function startProgram({ engine, run, signal, caller }: ConnectionContext, request: ExecRequest): Promise<ExecProcess> {

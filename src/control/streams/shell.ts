@@ -1,11 +1,11 @@
 import { type ChannelStream, type JsonObject, StreamError } from "#channel"
 import { describeValue } from "#contract"
 import { type ExecProcess, type ExecRequest, loginShell } from "#engine"
+import { waitForTurn } from "#http"
 import type { ConnectionContext } from "../context.ts"
 import { invalidRequest, parseProgram } from "../request-fields.ts"
 import type { ShellSession } from "../shells/shell-sessions.ts"
 import { auditProgram, handleProgramMessage, relayInput, startProgram } from "./programs.ts"
-import { waitForTurn } from "./wait-for-turn.ts"
 
 const defaultSize = { columns: 80, rows: 24 }
 

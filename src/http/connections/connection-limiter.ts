@@ -153,7 +153,7 @@ class Connection implements PausableConnection {
     })
   }
 
-  handleInTurn(handle: () => void, personOf?: () => Person | undefined): void {
+  runInTurn(handle: () => void, personOf?: () => Person | undefined): void {
     this.#limit.requestTurns.run(this.#key, handle, personOf)
   }
 
@@ -228,9 +228,9 @@ export function attributeRequest(request: IncomingMessage, response?: ServerResp
  * Calls the function, in a later turn of the event loop if the person or address that the
  * connection counts for, and the request's own person, have had their share of this one.
  */
-export function handleInTurn(socket: Socket, handle: () => void, personOf?: () => Person | undefined): void {
+export function runInTurn(socket: Socket, handle: () => void, personOf?: () => Person | undefined): void {
   const connection = (socket as WatchedSocket)[entry]
-  if (connection) connection.handleInTurn(handle, personOf)
+  if (connection) connection.runInTurn(handle, personOf)
   else handle()
 }
 

@@ -1,8 +1,10 @@
 import type { IncomingMessage, RequestListener, Server, ServerOptions, ServerResponse } from "node:http"
+import type { Socket } from "node:net"
 import { bounds } from "#contract"
 import { serverOptions } from "../node/buffered-request.ts"
 import { createServer } from "../node/http.ts"
-import { attributeRequest, type ConnectionLimiter, handleInTurn, reportCostlyRead } from "./connection-limiter.ts"
+import { createUpgradeResponse } from "../node/upgrade-response.ts"
+import { attributeRequest, type ConnectionLimiter, markConnectionInUse, reportCostlyRead, runInTurn } from "./connection-limiter.ts"
 import { handleParseErrors, type ParseErrorOptions } from "./parse-errors.ts"
 import type { PendingRequests } from "./pending-requests.ts"
 import { queueRequest } from "./pipelining.ts"
@@ -15,9 +17,22 @@ export type Expectation = "continue" | "unknown"
 
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse, expectation?: Expectation) => void
 
+/** A request that changes its connection's protocol, unless it is refused by the response. */
+export interface HttpUpgrade {
+  request: IncomingMessage
+  /** Usable until `release` is called, before the protocol changes. */
+  response: ServerResponse
+  release: () => void
+  socket: Socket
+  /** The bytes that came behind the request. */
+  head: Buffer
+}
+
 export interface HttpServerOptions {
   /** Answers one request of a connection at a time, and sends `100 Continue` if it is expected. */
   handler: RequestHandler
+  /** Answers requests that change the protocol; without it, none does. */
+  upgrade?: (upgrade: HttpUpgrade) => void
   /** How requests that Node does not parse are refused. */
   parseErrors: ParseErrorOptions
   /** For a whole request, its body included; 0: a body may take as long as it needs. */
@@ -37,7 +52,7 @@ export interface HttpServerOptions {
 
 /** Creates a server with time limits, connection limits and pipelining. */
 export function createHttpServer(options: HttpServerOptions): Server {
-  const { handler, parseErrors, requestTimeoutMs, maxHeadBytes, connections, personOf, admit, pending, node } = options
+  const { handler, upgrade, parseErrors, requestTimeoutMs, maxHeadBytes, connections, admit, pending, node } = options
   const server = createServer({
     ...serverOptions,
     requestTimeout: requestTimeoutMs,
@@ -54,10 +69,7 @@ export function createHttpServer(options: HttpServerOptions): Server {
     const queueing = {
       handler: (request: IncomingMessage, response: ServerResponse) => {
         attributeRequest(request, response)
-        const handle = () => {
-          if (!response.destroyed) handler(request, response, expectation)
-        }
-        handleInTurn(request.socket, handle, personOf && (() => personOf(request)))
+        handleInTurn(options, { request, response }, () => handler(request, response, expectation))
       },
       maxWaiting: bounds.http.pipelinedRequests.value,
       ...(pending === undefined ? {} : { onDone: () => pending.end() }),
@@ -73,6 +85,27 @@ export function createHttpServer(options: HttpServerOptions): Server {
   server.on("request", listener())
   server.on("checkContinue", listener("continue"))
   server.on("checkExpectation", listener("unknown"))
+  if (upgrade) server.on("upgrade", (request, socket, head) => handleUpgrade(options, { request, socket: socket as Socket, head }))
   handleParseErrors(server, parseErrors)
   return server
+}
+
+function handleUpgrade(options: HttpServerOptions, received: Pick<HttpUpgrade, "request" | "socket" | "head">): void {
+  const { request, socket } = received
+  markConnectionInUse(socket)
+  attributeRequest(request)
+  const { response, release } = createUpgradeResponse(request, socket)
+  handleInTurn(options, { request, response }, () => options.upgrade?.({ ...received, response, release }))
+}
+
+/** Handles a request now or in a later turn of the event loop, unless its client has left. */
+function handleInTurn(
+  { personOf }: HttpServerOptions,
+  { request, response }: { request: IncomingMessage; response: ServerResponse },
+  handle: () => void,
+): void {
+  const handleUnlessGone = () => {
+    if (!response.destroyed) handle()
+  }
+  runInTurn(request.socket, handleUnlessGone, personOf && (() => personOf(request)))
 }

@@ -19,6 +19,10 @@ async function withServer(t: TestContext) {
       if (person) assignConnection(request.socket, person)
       response.end()
     },
+    upgrade: ({ request, response }) => {
+      handled.push(request.url ?? "")
+      response.end()
+    },
     parseErrors: { maxHeadBytes: 16_384, longChunkExtensions: "invalid", headers: {} },
     requestTimeoutMs: 0,
     personOf: (request) => Number(request.headers.authorization) || undefined,
@@ -68,6 +72,17 @@ for (const [name, crowd, other] of crowds) {
     assert.ok(handled.indexOf("/late") < count / 2, `handled after ${handled.indexOf("/late")}`)
   })
 }
+
+test("a request is handled before most of those for another protocol that an address sends at once", async (t) => {
+  const { handled, open } = await withServer(t)
+  const sockets = []
+  for (let i = 0; i < count; i += 1) sockets.push(await open("127.0.0.2"))
+  const late = await open("127.0.0.3")
+  for (const socket of sockets) send(socket, "/crowd", "Connection: Upgrade\r\nUpgrade: websocket\r\n")
+  send(late, "/late")
+  await eventually("all requests are handled", () => handled.length === count + 1)
+  assert.ok(handled.indexOf("/late") < count / 2, `handled after ${handled.indexOf("/late")}`)
+})
 
 test("requests that wait for their turn are handled in their order", async (t) => {
   const { handled, open } = await withServer(t)

@@ -105,6 +105,15 @@ export class TurnBudget {
 /** The budget of this process. */
 export const sharedTurnBudget = new TurnBudget()
 
+/**
+ * Counts data that somebody's program sends. Resolves when the next may be read: hundreds of
+ * programs of one person, each as fast as it can, must not delay everybody's requests.
+ */
+export async function waitForTurn(userId: number, data: { readonly length: number }, source: object): Promise<void> {
+  if (sharedTurnBudget.spend(userId, data.length, source)) return
+  await new Promise<void>((resolve) => sharedTurnBudget.resumeLater(userId, resolve))
+}
+
 /** The reading of one connection, which its receiver pauses, and its person's budget. */
 export class PacedReader {
   readonly #budget: TurnBudget

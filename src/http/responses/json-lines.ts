@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http"
 import { bounds } from "#contract"
+import { waitForTurn } from "../connections/turn-budget.ts"
 
 export interface JsonLinesOptions {
   /** Whether the head is sent before the first line is there. */
@@ -9,13 +10,14 @@ export interface JsonLinesOptions {
 }
 
 /**
- * Sends values as JSON lines, no faster than they are read. An error before the head is thrown, so
- * that a refusal can follow. A later one cuts the response off, so that nobody takes it for whole.
+ * Sends values as JSON lines, no faster than they are read, in the person's part of each turn of
+ * the event loop. An error before the head is thrown, so that a refusal can follow. A later one
+ * cuts the response off, so that nobody takes it for whole.
  */
 export async function sendJsonLines(
   response: ServerResponse,
   lines: AsyncIterable<unknown>,
-  { isLive, signal, requestId }: JsonLinesOptions & { requestId: string },
+  { isLive, signal, requestId, userId }: JsonLinesOptions & { requestId: string; userId: number },
 ): Promise<void> {
   const head = () =>
     response.writeHead(200, {
@@ -32,7 +34,9 @@ export async function sendJsonLines(
     for await (const line of lines) {
       if (!response.headersSent) head()
       if (response.destroyed) return
-      if (!response.write(`${JSON.stringify(line)}\n`)) await drained(response)
+      const text = `${JSON.stringify(line)}\n`
+      if (!response.write(text)) await drained(response)
+      await waitForTurn(userId, text, response)
     }
     if (!response.headersSent) head()
     response.end()

@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { bounds, Failure, isLive } from "#contract"
 import { type ContainerLogLine, EngineError, type LogOptions } from "#engine"
-import { sharedTurnBudget } from "#http"
+import { waitForTurn } from "#http"
 import type { RunRow } from "#store"
 import type { RunsContext } from "../context.ts"
 
@@ -92,18 +92,13 @@ export class FinalLogs {
       for await (const line of lines) {
         const text = JSON.stringify(line)
         this.#add(text)
-        await this.#waitForTurn(text)
+        // Dozens of one person's programs may print as fast as they can until they end.
+        await waitForTurn(this.#userId, text, this)
       }
     } catch (error) {
       if (!this.#stop.signal.aborted)
         this.#ctx.logger.warn({ err: error, key: this.#key }, "the output of a run could not be read to its end")
     }
-  }
-
-  /** Programs may print as fast as they can until they are killed, dozens of one person at once. */
-  async #waitForTurn({ length }: string): Promise<void> {
-    if (sharedTurnBudget.spend(this.#userId, length, this)) return
-    await new Promise<void>((resolve) => sharedTurnBudget.resumeLater(this.#userId, resolve))
   }
 
   #add(line: string): void {
