@@ -8,7 +8,8 @@ import { after, before, suite, test } from "node:test"
 import { bounds } from "#contract"
 import { TestFilesServer } from "../../../test/fixtures/files/files-server.ts"
 import { sendFile } from "../methods/send-file.ts"
-import { disposableDescriptor } from "../tree/directory-handle.ts"
+import { copyEntry } from "../tree/copy-entry.ts"
+import { DirectoryHandle, disposableDescriptor } from "../tree/directory-handle.ts"
 import { flush } from "./flush.ts"
 
 const { diskThreadsOfPerson, largeFlushesOfPerson } = bounds.files
@@ -66,6 +67,16 @@ test("downloads of one person have few calls in the thread pool", async () => {
   }
   const most = await mostCallsDuring(Promise.all(Array.from({ length: 20 }, download)))
   assert.equal(most, diskThreadsOfPerson.value)
+  rmSync(directory, { recursive: true })
+})
+
+test("a file that is copied alone is made in the thread pool", async () => {
+  const directory = mkdtempSync(join(tmpdir(), "quayside-copy-"))
+  writeFileSync(join(directory, "file"), "x")
+  using parent = DirectoryHandle.open(directory)
+  const copied = copyEntry({ parent, name: "file" }, { parent, name: "copy" })
+  assert.equal(calls(), 1)
+  assert.deepEqual(await copied, { entries: 1, bytes: 1 })
   rmSync(directory, { recursive: true })
 })
 

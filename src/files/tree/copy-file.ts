@@ -5,6 +5,7 @@ import {
   fstatSync,
   ftruncateSync,
   futimesSync,
+  open,
   read,
   readSync,
   type Stats,
@@ -15,9 +16,10 @@ import {
 import { promisify } from "node:util"
 import { copySparseFile } from "./copy-sparse.ts"
 import { bytesOnDisk, type CopyCounter } from "./copy-totals.ts"
-import type { DirectoryHandle } from "./directory-handle.ts"
+import { type DirectoryHandle, safeOpenFlags } from "./directory-handle.ts"
 import type { Entry } from "./entry-location.ts"
 
+const openFile = promisify(open)
 const readBytes = promisify(read)
 const writeBytes = promisify(write)
 
@@ -33,7 +35,7 @@ export async function copyFile(counter: CopyCounter, from: Entry, to: Entry): Pr
     const stats = fstatSync(source)
     if (!stats.isFile()) return
     assertFits(counter, bytesOnDisk(stats), to.parent)
-    const target = to.parent.open(to.name, constants.O_RDWR | constants.O_CREAT | constants.O_EXCL, 0o600)
+    const target = await makeFile(counter, to)
     try {
       await copyContent(counter, { source, target, stats })
       fchmodSync(target, stats.mode & 0o777)
@@ -44,6 +46,16 @@ export async function copyFile(counter: CopyCounter, from: Entry, to: Entry): Pr
   } finally {
     closeSync(source)
   }
+}
+
+/**
+ * A new file waits for the file system's journal during flushes, so the first one of a copy is made
+ * by the thread pool: a person may copy single files one after another. In a tree, whose copy takes
+ * little of the time, a hop for each file would double it.
+ */
+async function makeFile({ totals }: CopyCounter, { parent, name }: Entry): Promise<number> {
+  const flags = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL
+  return totals.entries === 1 ? openFile(parent.pathTo(name), flags | safeOpenFlags, 0o600) : parent.open(name, flags, 0o600)
 }
 
 interface OpenFiles {
