@@ -261,6 +261,11 @@ export const isolation = [
     ],
   ),
   ...faults(
+    "src/engine/docker/observe/read-logs.ts",
+    ["src/engine/docker/observe/read-logs.test.ts"],
+    [["each line of an output takes a buffer until it is read", at("lines", 'stream.setEncoding("latin1")'), "(stream as unknown)"]],
+  ),
+  ...faults(
     "src/http/responses/json-lines.ts",
     ["src/http/responses/json-lines.test.ts"],
     [["the lines of followed outputs delay everybody's requests", at("sendJsonLines", "await waitForTurn(userId, text, response)"), ""]],

@@ -48,7 +48,9 @@ function open(client: DockerClient, container: string, { tail, since, follow = f
 
 async function* lines(stream: Readable): AsyncIterable<ContainerLogLine> {
   let pending: Buffer = Buffer.alloc(0)
-  for await (const chunk of stream as AsyncIterable<Buffer>) {
+  // Each frame waits as a chunk of its own, and a short text takes a seventh of a short buffer.
+  for await (const text of stream.setEncoding("latin1") as AsyncIterable<string>) {
+    const chunk = Buffer.from(text, "latin1")
     pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk])
     let at = 0
     while (pending.length - at >= headerBytes) {
