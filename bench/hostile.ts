@@ -1,6 +1,7 @@
 // The cost of an attack for another person: p95 of their GET and small PUT before and during it,
-// and the memory of all processes during it and some time after. Each file in bench/hostile/
-// exports `attacks`.
+// and the memory of all processes during it and some time after. The attack and the server share a
+// machine, so it is begun on a second server first, as a comparison: what it costs others there is
+// the machine's part. Each file in bench/hostile/ exports `attacks`.
 // Needs root, since threads get back the priority that the attack's thread has given up.
 //   node bench/hostile.ts [--only WORD] [--seconds 5] [--after 5]
 
@@ -20,8 +21,10 @@ const { values: options } = parseArgs({
 })
 const print = (line: string) => process.stdout.write(`${line}\n`)
 
+type Question = Omit<Questions, "seconds">
+
 /** The other person's latencies during the attack: see bench/other-person.ts. */
-async function request(questions: Omit<Questions, "seconds">): Promise<Figures> {
+async function request(questions: Question): Promise<Figures> {
   const workerData: Questions = { ...questions, seconds: Number(options.seconds) }
   const [figures] = await once(new Worker(new URL("./other-person.ts", import.meta.url), { workerData }), "message")
   return figures as Figures
@@ -48,36 +51,60 @@ function yieldProcessor(): Disposable {
   return { [Symbol.dispose]: () => setPriority(constants.priority.PRIORITY_NORMAL) }
 }
 
+const startServer = () => startServerProcess({ QUAYSIDE_ENGINE: "fake", QUAYSIDE_LOG_LEVEL: "error" })
+
+interface Asked {
+  get: Figures
+  put: Figures
+  /** MiB, at most. */
+  memory: number
+}
+
+/** The other person's figures at the first server, while the second is attacked. */
+async function during(attack: Attack, asked: ServerProcess, attacked: ServerProcess, [get, put]: readonly Question[]): Promise<Asked> {
+  using _attack = await attack.begin(attacked)
+  using _elsewhere = yieldProcessor()
+  const figures: Figures[] = []
+  let most = 0
+  for (const question of [get, put]) {
+    figures.push(await request(question as Question))
+    most = Math.max(most, await memory(asked))
+  }
+  return { get: figures[0] as Figures, put: figures[1] as Figures, memory: most }
+}
+
 async function run(attack: Attack): Promise<void> {
-  await using server = await startServerProcess({ QUAYSIDE_ENGINE: "fake", QUAYSIDE_LOG_LEVEL: "error" })
+  await using server = await startServer()
   const { Token } = await createClient({ baseUrl: server.baseUrl, authorization: basicAuth("admin", server.password) }).createToken({
     body: { Name: "bench" },
   })
   const headers = { authorization: bearerAuth(Token) }
-  const get = { url: `${server.baseUrl}/whoami`, method: "GET", headers } as const
-  const put = { url: `${server.filesUrl}/users/admin/bench`, method: "PUT", headers } as const
+  const questions: Question[] = [
+    { url: `${server.baseUrl}/whoami`, method: "GET", headers },
+    { url: `${server.filesUrl}/users/admin/bench`, method: "PUT", headers },
+  ]
+  const [get, put] = questions as [Question, Question]
   await warmUp(get)
   const before = await memory(server)
-  const idle = [await request(get), await request(put)] as const
-  const during: Figures[] = []
-  let most = 0
-  {
-    using _attack = await attack.begin(server)
-    using _elsewhere = yieldProcessor()
-    for (const question of [get, put]) {
-      during.push(await request(question))
-      most = Math.max(most, await memory(server))
-    }
-  }
-  const messages = idle.map((was, i) => {
-    const is = during[i] as Figures
-    return `p95 ${was.p95.toFixed(1)} → ${is.p95.toFixed(1)} ms (${(is.p95 / was.p95).toFixed(2)} times), slowest ${is.slowest.toFixed(0)} ms, failed ${is.failed}`
+  const idle = { get: await request(get), put: await request(put) }
+  const beside = await withSecondServer((other) => during(attack, server, other, questions))
+  const attacked = await during(attack, server, server, questions)
+  const texts = (["get", "put"] as const).map((kind) => {
+    const is = attacked[kind]
+    const times = (is.p95 / idle[kind].p95).toFixed(2)
+    const machine = beside[kind].p95.toFixed(1)
+    return `p95 ${idle[kind].p95.toFixed(1)} → ${is.p95.toFixed(1)} ms (${times} times; ${machine} ms when another server is attacked), slowest ${is.slowest.toFixed(0)} ms, failed ${is.failed}`
   })
   await new Promise((resolve) => setTimeout(resolve, Number(options.after) * 1_000))
   const after = ((await memory(server)) / before).toFixed(2)
   print(
-    `${attack.name}: GET ${messages[0]}; PUT ${messages[1]}; memory ${before.toFixed(0)} MiB, +${(most - before).toFixed(0)}, ${after} times ${options.after} s after`,
+    `${attack.name}: GET ${texts[0]}; PUT ${texts[1]}; memory ${before.toFixed(0)} MiB, +${(attacked.memory - before).toFixed(0)}, ${after} times ${options.after} s after`,
   )
+}
+
+async function withSecondServer(work: (server: ServerProcess) => Promise<Asked>): Promise<Asked> {
+  await using server = await startServer()
+  return await work(server)
 }
 
 const here = new URL("./hostile/", import.meta.url)
