@@ -28,6 +28,14 @@ const eachChunk = `= new (class extends ChunkBuffer {
 /** Bounds of what a request at the files address costs, and what its answers tell. */
 export const webdav = [
   ...faults(
+    "src/files/methods/listing.ts",
+    ["src/files/access/listing-rights.integration.test.ts"],
+    [
+      ["a listing goes on in a dataset after the right to it ended", "await request.assertVisible([...at.names, at.name])", ""],
+      ["a listing has the rights that its reader had at first", "performance.now() < until", "true"],
+    ],
+  ),
+  ...faults(
     "src/files/tree/copy-file.ts",
     ["src/files/staging/flush.test.ts"],
     [["everybody waits until the file of a copy is made", at("makeFile", "totals.entries === 1"), "false"]],

@@ -93,15 +93,41 @@ async function visitChildren(
   }
 }
 
+/** An answer of the authority is used for so long: its reader may be slow. */
+const maxAgeMs = 1_500
+
 async function visitVisible(walk: Walk, directory: DirectoryHandle, at: { names: readonly string[]; batch: string[] }): Promise<void> {
   const { request } = walk
-  const accesses = await request.context.rights.fetchAccess(
-    request.userId,
-    at.batch.map((name) => joinPath([...at.names, name])),
-  )
-  for (const [i, name] of at.batch.entries()) {
-    const level = accesses[i]?.level ?? "none"
-    if (level !== "none") await visitChild(walk, directory, { names: at.names, name, level })
+  const pathTo = (name: string) => joinPath([...at.names, name])
+  for (let rest = at.batch; rest.length > 0; ) {
+    const until = performance.now() + maxAgeMs
+    const accesses = await request.context.rights.fetchAccess(request.userId, rest.map(pathTo))
+    let visited = 0
+    do {
+      const [name = "", level = "none"] = [rest[visited], accesses[visited]?.level]
+      if (level !== "none") await visitWhileAllowed(walk, directory, { names: at.names, name, level })
+      visited += 1
+    } while (visited < rest.length && performance.now() < until)
+    rest = rest.slice(visited)
+  }
+}
+
+/** The request goes on only as long as the caller may see this entry, too. */
+async function visitWhileAllowed(
+  walk: Walk,
+  directory: DirectoryHandle,
+  at: { names: readonly string[]; name: string; level: PathAccess["level"] },
+): Promise<void> {
+  const { request } = walk
+  const { assertStillAllowed } = request
+  request.assertStillAllowed = async () => {
+    await assertStillAllowed()
+    await request.assertVisible([...at.names, at.name])
+  }
+  try {
+    await visitChild(walk, directory, at)
+  } finally {
+    request.assertStillAllowed = assertStillAllowed
   }
 }
 
