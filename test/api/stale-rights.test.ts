@@ -381,3 +381,26 @@ test("a body that arrives after its sender lost the right, or their token, chang
 async function find(UserName: string): Promise<User | undefined> {
   return (await admin.listUsers({ query: { UserName } })).data[0]
 }
+
+test("an output that is read slowly ends when the right to it does", async () => {
+  const run = await ann.client.startRun({ body: { ProjectID: await newProject(ann, await newImage(ann, "fake/ready")) } })
+  const text = "x".repeat(7_900)
+  for (let i = 0; i < 50; i += 1) {
+    const lines = Array.from({ length: 20 }, () =>
+      fetch(`${run.URL}log/${text}`, { headers: { authorization: ann.authorization } }).then((answer) => answer.text()),
+    )
+    await Promise.all(lines)
+  }
+  const granted = await grant(ann, { RunID: run.ID, Access: "write" })
+  const { port } = new URL(server.quayside.baseUrl)
+  const path = `/running_project/logs?ID=${run.ID}`
+  const asked = request({ host: "127.0.0.1", port, path, headers: { authorization: bob.authorization }, agent: false }).end()
+  const [answer] = await once(asked, "response")
+  answer.on("error", () => {})
+  assert.equal(answer.statusCode, 200)
+  await takeBack(ann, granted)
+  await new Promise((resolve) => setTimeout(resolve, 5_000))
+  answer.resume()
+  await new Promise((resolve) => answer.once("close", resolve))
+  assert.equal(answer.complete, false)
+})

@@ -73,6 +73,17 @@ export const rights = [
     ],
   ),
   ...faults(
+    "src/api/handlers/runs/runs.ts",
+    ["test/api/stale-rights.test.ts"],
+    [
+      [
+        "an output that is read slowly outlasts the right to it",
+        at("logs", 'abortOnRevocation(services, context, { action: "run:logs", resource })'),
+        'follow ? abortOnRevocation(services, context, { action: "run:logs", resource }) : context.signal',
+      ],
+    ],
+  ),
+  ...faults(
     "src/api/handlers/resources/owned-resource.ts",
     ["src/api/handlers/resources/owned-resource.test.ts"],
     [

@@ -26,6 +26,7 @@ export async function sendJsonLines(
       "x-content-type-options": "nosniff",
       "x-request-id": requestId,
     })
+  if (signal.aborted) return void response.destroy()
   if (isLive) head().flushHeaders()
   const cut = () => void (response.headersSent && response.destroy())
   signal.addEventListener("abort", cut, { once: true })

@@ -135,7 +135,7 @@ async function logs(context: OperationContext<"runLogs">): Promise<HandlerResult
     const now = await services.store.runs.get(run.id)
     return now && resourceOf(services, now)
   }
-  const signal = follow ? abortOnRevocation(services, context, { action: "run:logs", resource }) : context.signal
+  const signal = abortOnRevocation(services, context, { action: "run:logs", resource })
   const options = { ...from, ...(since === undefined ? {} : { since }), ...(rank === undefined ? {} : { rank }), follow, signal }
   return new JsonLines(toLogLines(services.runs.logs(run, options)), { isLive: follow, signal })
 }
