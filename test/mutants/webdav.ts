@@ -28,6 +28,27 @@ const eachChunk = `= new (class extends ChunkBuffer {
 /** Bounds of what a request at the files address costs, and what its answers tell. */
 export const webdav = [
   ...faults(
+    "src/files/storage/ledger.ts",
+    ["src/files/storage/storage.integration.test.ts"],
+    [["each upload asks for the members of its owner's groups", "this.#questions.get(account) ??", ""]],
+  ),
+  ...faults(
+    "src/runs/storage/storage-enforcer.ts",
+    ["src/runs/storage/storage-enforcer.test.ts"],
+    [["all members of a group are counted at once", "this.#counting.size >= maxFirstCounts", "false"]],
+  ),
+  ...faults(
+    "src/runs/storage/storage-quotas.ts",
+    ["src/runs/storage/storage-enforcer.test.ts"],
+    [
+      [
+        "the quota of each member reads all members of their groups",
+        at("StorageQuotas.#membersOf", "known && known.until > performance.now()"),
+        "known && false",
+      ],
+    ],
+  ),
+  ...faults(
     "src/files/methods/listing.ts",
     ["src/files/access/listing-rights.integration.test.ts"],
     [

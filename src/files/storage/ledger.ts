@@ -77,6 +77,8 @@ export class StorageLedger implements AsyncDisposable {
   readonly #root: DirectoryHandle
   readonly #counter: StorageCounter
   readonly #entries = new Map<string, AccountEntry>()
+  /** By account: the question about its quota that is under way. An answer may name thousands. */
+  readonly #questions = new Map<string, Promise<StorageQuota | null>>()
 
   constructor(parts: { root: DirectoryHandle; authority: Authority; settings: StorageSettings }) {
     this.#authority = parts.authority
@@ -221,7 +223,7 @@ export class StorageLedger implements AsyncDisposable {
     const now = performance.now()
     const known = this.#entries.get(account)
     if (known && now - known.askedAt < quotaTtlMs) return known
-    const quota = await this.#authority.storageQuota(account)
+    const quota = await this.#askQuota(account)
     const entry = this.#entries.get(account) ?? { ...uncounted, replacing: new Map(), files: new KnownFiles(), quota, askedAt: now }
     this.#entries.set(account, entry)
     entry.quota = quota
@@ -229,6 +231,13 @@ export class StorageLedger implements AsyncDisposable {
     entry.counted ??= quota?.counted[account]
     entry.isUnknown &&= entry.counted === undefined
     return entry
+  }
+
+  #askQuota(account: string): Promise<StorageQuota | null> {
+    const question =
+      this.#questions.get(account) ?? this.#authority.storageQuota(account).finally(() => void this.#questions.delete(account))
+    this.#questions.set(account, question)
+    return question
   }
 
   #used(account: string, quota: StorageQuota): number {

@@ -205,6 +205,18 @@ test("`COPY`, `MKCOL`, `LOCK` and `PROPPATCH` return 507 beyond `MaxStorage`, an
   assert.equal((await request("PROPPATCH", "rest", { body: property("set") })).status, 207)
 })
 
+test("uploads at once ask for their owner's quota once", async (t) => {
+  await using other = await TestFilesServer.start()
+  const { storageQuota } = other.authority
+  const asked = t.mock.method(other.authority, "storageQuota", async (account: string) => {
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    return storageQuota.call(other.authority, account)
+  }).mock
+  const put = (_: unknown, n: number) => other.ask("PUT", `/users/ann/${n}`, { body: "x" })
+  const answers = await Promise.all(Array.from({ length: 10 }, put))
+  assert.deepEqual([new Set(answers.map(({ status }) => status)), asked.callCount()], [new Set([201]), 1])
+})
+
 test("members of a group together get no more than its `TotalLimits`", async () => {
   const [first, second] = [name, `${name}b`]
   server.authority.add(second)

@@ -2,7 +2,10 @@ import { type EffectiveLimits, type Limits, limitNames, unlimited } from "#contr
 import type { GroupRow, Reads, UserRow } from "#store"
 import type { GroupQuota } from "../admission/quotas.ts"
 
-type Readable = Pick<Reads, "users" | "groups">
+interface Readable {
+  users: Pick<Reads["users"], "get">
+  groups: Pick<Reads["groups"], "ofUser" | "members">
+}
 
 /** The effective limits of one person; memory and disk in MiB. */
 export async function effectiveLimitsOf(reads: Readable, userId: number, defaults: EffectiveLimits): Promise<EffectiveLimits> {

@@ -308,3 +308,35 @@ test("a directory with a path of kilobytes counts as any other", async () => {
   await it.fixture.store.change((tx) => tx.data.insert({ ...fields, userId: it.fixture.users[0] ?? 0 }))
   assert.deepEqual((await it.quotas.quotaOf("person0"))?.account.subAreas, [accessInfo])
 })
+
+test("the first counts of a group's members run a few at a time, and read the members once", async (t) => {
+  const people = 30
+  const clock = new SteppedClock()
+  await using fixture = await RunsFixture.open({ clock, settings: { diskSpaceEveryMs: 5, sampleEveryMs: 3_600_000 }, people })
+  await fixture.store.change(async (tx) => {
+    const totalLimits = { ...unsetLimits, MaxStorage: 100 }
+    const group = await tx.groups.insert({ groupName: "class", comment: "", limits: unsetLimits, totalLimits })
+    await tx.groups.setMembers(group.id, fixture.users)
+  })
+  const members = t.mock.method(fixture.store.groups, "members").mock
+  const { meter, counts } = fakeStorage(false)
+  let running = 0
+  let most = 0
+  const count: StorageMeter["count"] = async (...words) => {
+    running += 1
+    most = Math.max(most, running)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    running -= 1
+    return meter.count(...words)
+  }
+  const quotas = new StorageQuotas(fixture.store, defaultLimits)
+  const runs = await fixture.runs({ storage: { quotas, meter: { ...meter, count } }, events: { warning: () => {} } })
+  await quotas.quotaOf("person0")
+  await eventually("all are counted", () => {
+    clock.advance(10)
+    return new Set(counts).size === people
+  })
+  assert.ok(most <= 8, `${most} at once`)
+  assert.equal(members.callCount(), 1)
+  await (runs as Runs).close()
+})

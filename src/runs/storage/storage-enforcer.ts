@@ -25,6 +25,9 @@ const quickFraction = 4
  */
 const toleratedBytes = mib
 
+/** Counts at a time beside which a first one, or one for another limit, begins. */
+const maxFirstCounts = 8
+
 interface Writer {
   run: RunRow
   /** Directories that the run may write to. */
@@ -48,6 +51,8 @@ export class StorageEnforcer {
   /** The most free space since everybody was counted. */
   #mostFree = 0
   readonly #counting = new Map<string, Promise<void>>()
+  /** People whose count is not urgent. */
+  readonly #uncounted = new Set<string>()
 
   constructor(ctx: RunsContext, parts: { quotas: StorageQuotas; meter: StorageMeter; usage: Pick<UsageMonitor, "layerOf"> }) {
     this.#ctx = ctx
@@ -95,9 +100,9 @@ export class StorageEnforcer {
     for (const id of this.#warned.keys()) if (!this.#ctx.runCache.row(id)) this.#warned.delete(id)
     const owners = await this.#quotas.ownersOf([...new Set(writers.flatMap(({ sources }) => sources))])
     await this.#applyChanges(owners)
-    const names = new Set(this.#quotas.drainUncounted())
-    for (const name of owners) if (this.#isDue(name, isFilling)) names.add(name)
-    const counts = [...names].map((name) => this.#count(name))
+    const counts = [...owners].filter((name) => this.#isDue(name, isFilling)).map((name) => this.#count(name))
+    for (const name of this.#quotas.drainUncounted()) this.#uncounted.add(name)
+    this.#countUncounted()
     if (!space.isLow) {
       this.#deleted.renewBaseline()
       return this.#layers.resetBaseline(this.#ctx.runCache.rows())
@@ -137,6 +142,15 @@ export class StorageEnforcer {
     const calm = Math.max(countEveryMs.value, calmFraction * last.tookMs)
     const quick = Math.max(quickCountEveryMs.value, quickFraction * last.tookMs)
     return this.#ctx.clock.now() - last.at >= (isFilling ? quick : calm)
+  }
+
+  /** Somebody's first upload asks for the counts of all members of their groups. */
+  #countUncounted(): void {
+    for (const name of this.#uncounted) {
+      if (this.#counting.size >= maxFirstCounts || this.#ctx.closed.aborted) return
+      this.#uncounted.delete(name)
+      void this.#count(name).then(() => this.#countUncounted())
+    }
   }
 
   /** Runs one count at a time for each person. Never rejects. */

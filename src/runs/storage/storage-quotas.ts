@@ -6,8 +6,8 @@ import type { StorageAccount, StorageCount, StorageQuota } from "./storage-meter
 
 const mib = 2 ** 20
 const pageSize = 1_000
-/** How long an account's list of roots is cached. */
-const accountMaxAgeMs = 30_000
+/** How long an account's list of roots is cached, and a group's members, unless they change. */
+const maxAgeMs = 30_000
 
 /** IDs of what has changed. */
 interface Changes {
@@ -28,6 +28,8 @@ export class StorageQuotas {
   readonly #uncounted = new Set<string>()
   #changes = noChanges()
   readonly #accounts = new Map<string, { account: StorageAccount; until: number }>()
+  /** By the group's ID. Each member's quota names all of them. */
+  readonly #members = new Map<number, { names: Promise<string[]>; until: number }>()
 
   /** `defaults` apply to people without a limit of their own or of a group. */
   constructor(store: Readable, defaults: EffectiveLimits) {
@@ -42,12 +44,14 @@ export class StorageQuotas {
   async quotaOf(userName: string): Promise<StorageQuota | null> {
     const user = await this.#store.users.byName(userName)
     if (!user || user.deletedAt !== null) return null
-    const { limits, quotas } = await loadLimits(this.#store, [user.id], this.#defaults)
+    const { users, groups: allGroups } = this.#store
+    const reads = { users, groups: { ofUser: (id: number) => allGroups.ofUser(id), members: (id: number) => this.#membersOf(id) } }
+    const { limits, quotas } = await loadLimits(reads, [user.id], this.#defaults)
     const own = limits.get(user.id)?.MaxStorage ?? null
     const groups = quotas.flatMap(({ groupName, limits: { MaxStorage = null }, members }) =>
       MaxStorage === null ? [] : [{ groupName, maxBytes: MaxStorage * mib, members: [...members] }],
     )
-    const names = [userName, ...groups.flatMap(({ members }) => members)]
+    const names = [...new Set([userName, ...groups.flatMap(({ members }) => members)])]
     if (own !== null || groups.length > 0) for (const name of names) if (!this.#counts.has(name)) this.#uncounted.add(name)
     const maxBytes = own === null ? null : own * mib
     const last = this.#counts.get(userName)
@@ -76,7 +80,10 @@ export class StorageQuotas {
   /** Records that a person, group or dataset has changed; others play no part here. */
   recordChange({ type, id }: { type: string; id: number }): void {
     if (type === "user") this.#changes.users.add(id)
-    if (type === "group") this.#changes.groups.add(id)
+    if (type === "group") {
+      this.#changes.groups.add(id)
+      this.#members.delete(id)
+    }
     if (type === "data") this.#changes.datasets.add(id)
   }
 
@@ -126,8 +133,17 @@ export class StorageQuotas {
     const known = this.#accounts.get(user.userName)
     if (known && known.until > performance.now()) return known.account
     const account = await this.#readAccount(user)
-    this.#accounts.set(user.userName, { account, until: performance.now() + accountMaxAgeMs })
+    this.#accounts.set(user.userName, { account, until: performance.now() + maxAgeMs })
     return account
+  }
+
+  #membersOf(groupId: number): Promise<string[]> {
+    const known = this.#members.get(groupId)
+    if (known && known.until > performance.now()) return known.names
+    const names = this.#store.groups.members(groupId)
+    this.#members.set(groupId, { names, until: performance.now() + maxAgeMs })
+    names.catch(() => this.#members.delete(groupId))
+    return names
   }
 
   async #readAccount({ id, userName }: UserRow): Promise<StorageAccount> {
