@@ -29,3 +29,35 @@ test("a group's limit of objects costs as many queries however many members the 
   await join()
   assert.equal((await recordQueries(check)).length, few.length)
 })
+
+test("members of a group create objects up to its limit, and most of them count nothing", async () => {
+  await using fixture = await createIdentityFixture()
+  const { store, clock, person } = fixture
+  const people = [await person("p0", null), await person("p1", null)]
+  const limit = 20
+  await store.change(async (tx) => {
+    const totalLimits = { ...unsetLimits, MaxObjects: limit }
+    const { id } = await tx.groups.insert({ groupName: "team", comment: "", limits: unsetLimits, totalLimits })
+    await tx.groups.setMembers(
+      id,
+      people.map((each) => each.id),
+    )
+  })
+  const objectLimits = new ObjectLimits(clock, unlimited)
+  let counts = 0
+  let made = 0
+  const create = async () => {
+    const userId = people[made % 2]?.id ?? 0
+    const queries = await recordQueries(() => objectLimits.checkRoom(store, { isAdmin: false, userId } as Caller, userId))
+    counts += Math.min(1, queries.length)
+    const texts = { name: "n", comment: "", doc: "", accessInfo: `/data/${made}` }
+    await store.change((tx) => tx.data.insert({ ...texts, userId, type: "dir", isPublished: false }))
+    made += 1
+  }
+  const all = async () => {
+    for (;;) await create()
+  }
+  await assert.rejects(all(), /all members of team together/)
+  assert.equal(made, limit)
+  assert.ok(counts < 16, `${counts} of ${limit} counted`)
+})

@@ -13,14 +13,27 @@ const reservedFraction = 4
 const maxPeople = 10_000
 const maxDeleted = bounds.runs.deletedObjects.value
 
+/** Room that was there at the last count, for a person or a group. */
+interface Reservation {
+  left: number
+  until: number
+}
+
+interface Room {
+  left: number
+  /** By the names of the person's groups with a limit for all members together. */
+  groups: ReadonlyMap<string, number>
+}
+
 /**
  * Enforces `MaxObjects`. Most requests count nothing: a person who is far from the limit reserves a
- * part of the remaining room in advance.
+ * part of the remaining room in advance, and so does a group, whose members all use its part.
  */
 export class ObjectLimits {
   readonly #clock: Clock
   readonly #defaults: EffectiveLimits
-  readonly #reservations = new Map<number, { left: number; until: number }>()
+  readonly #reservations = new Map<number, Reservation & { groups: readonly string[] }>()
+  readonly #groups = new Map<string, Reservation>()
 
   constructor(clock: Clock, defaults: EffectiveLimits) {
     this.#clock = clock
@@ -30,6 +43,7 @@ export class ObjectLimits {
   /** Counts again after limits or groups have changed. */
   reset(): void {
     this.#reservations.clear()
+    this.#groups.clear()
   }
 
   /**
@@ -38,39 +52,49 @@ export class ObjectLimits {
    */
   async checkRoom(tx: LimitReads, caller: Caller, ownerId: number, { isRestored = false } = {}): Promise<void> {
     if (caller.isAdmin) return
-    const reservation = this.#reservations.get(ownerId)
-    if (reservation && reservation.left > 0 && reservation.until > this.#clock.now()) reservation.left -= 1
-    else this.#reserve(ownerId, await this.#count(tx, ownerId, isRestored))
+    if (!this.#spendReserved(ownerId)) this.#reserve(ownerId, await this.#count(tx, ownerId, isRestored))
   }
 
-  #reserve(ownerId: number, left: number): void {
+  #spendReserved(ownerId: number): boolean {
+    const own = this.#reservations.get(ownerId)
+    const all = own ? [own, ...own.groups.map((name) => this.#groups.get(name))] : []
+    const usable = all.filter((each) => each !== undefined && each.left > 0 && each.until > this.#clock.now())
+    if (all.length === 0 || usable.length < all.length) return false
+    for (const each of usable) if (each) each.left -= 1
+    return true
+  }
+
+  #reserve(ownerId: number, { left, groups }: Room): void {
+    const reserved = (room: number) => ({ left: Math.floor(room / reservedFraction), until: this.#clock.now() + cacheMs })
+    for (const [name, room] of groups) this.#groups.set(name, reserved(room))
     this.#reservations.delete(ownerId)
-    this.#reservations.set(ownerId, { left: Math.floor(left / reservedFraction), until: this.#clock.now() + cacheMs })
+    this.#reservations.set(ownerId, { ...reserved(left), groups: [...groups.keys()] })
     if (this.#reservations.size > maxPeople) this.#reservations.delete(this.#reservations.keys().next().value ?? -1)
   }
 
   /** How many more objects there is room for after the next one. */
-  async #count(tx: LimitReads, ownerId: number, isRestored: boolean): Promise<number> {
+  async #count(tx: LimitReads, ownerId: number, isRestored: boolean): Promise<Room> {
     const { limits, quotas } = await loadLimits(tx, [ownerId], this.#defaults)
     const limit = (limits.get(ownerId) ?? this.#defaults).MaxObjects
     const { live, deleted } = await tx.users.countOwned(ownerId)
     if (limit !== null && live >= limit)
       throw limitReached(`${describeCount(live)}, and the limit (MaxObjects) is ${limit.toLocaleString("en")}`)
     if (limit !== null && !isRestored && deleted >= maxDeleted) throw tooManyDeleted(deleted)
-    const groupQuotas = quotas.filter((quota) => typeof quota.limits.MaxObjects === "number")
-    for (const quota of groupQuotas) await checkGroupQuota(tx, quota)
-    if (groupQuotas.length > 0) return 0
-    return limit === null ? Number.MAX_SAFE_INTEGER : Math.min(limit - live, maxDeleted - deleted) - 1
+    const groups = new Map<string, number>()
+    for (const quota of quotas)
+      if (typeof quota.limits.MaxObjects === "number") groups.set(quota.groupName, await countGroupRoom(tx, quota))
+    return { left: limit === null ? Number.MAX_SAFE_INTEGER : Math.min(limit - live, maxDeleted - deleted) - 1, groups }
   }
 }
 
-async function checkGroupQuota(tx: LimitReads, { groupName, limits, members }: GroupQuota): Promise<void> {
+async function countGroupRoom(tx: LimitReads, { groupName, limits, members }: GroupQuota): Promise<number> {
   const limit = limits.MaxObjects ?? Number.POSITIVE_INFINITY
   const live = await tx.users.countOwnedBy([...members])
   if (live >= limit)
     throw limitReached(
       `${describeCount(live)} of all members of ${groupName} together, and their limit (MaxObjects) is ${limit.toLocaleString("en")}`,
     )
+  return limit - live - 1
 }
 
 function describeCount(live: number): string {

@@ -143,9 +143,10 @@ export const api = [
     [
       [
         "each member of a group is counted by queries of their own",
-        at("checkGroupQuota", "const live = await tx.users.countOwnedBy([...members])"),
+        at("countGroupRoom", "const live = await tx.users.countOwnedBy([...members])"),
         "let live = 0\n  for (const name of members) live += await tx.users.countOwnedBy([name])",
       ],
+      ["each object of a member of a group counts those of all members", at("ObjectLimits.#spendReserved"), "return false"],
     ],
   ),
   ...faults(
