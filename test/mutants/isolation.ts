@@ -153,8 +153,8 @@ export const isolation = [
     [
       [
         "all requests of a connection are begun at once",
-        at("RequestQueue.add", "if (this.#isBusy) this.#waiting.push"),
-        "if (false) this.#waiting.push",
+        at("RequestQueue.add", "if (!this.#isBusy) return"),
+        "if (options) return",
       ],
     ],
   ),
@@ -257,6 +257,22 @@ export const isolation = [
         "hundreds of requests for WebSockets begin in one turn",
         at("handleUpgrade", "handleInTurn(options, { request, response }, () => options.upgrade?.({ ...received, response, release }))"),
         "options.upgrade?.({ ...received, response, release })",
+      ],
+    ],
+  ),
+  ...faults(
+    "src/http/connections/connection-limiter.ts",
+    ["src/http/connections/waiting-requests.test.ts"],
+    [
+      [
+        "any number of requests wait on all connections of an address",
+        at("ConnectionLimiter.addWaiting", "waiting <= maxWaitingRequests"),
+        "waiting < Number.POSITIVE_INFINITY",
+      ],
+      [
+        "requests that waited for an address wait for a person in any number",
+        at("Connection.#move", "if (!this.mayWait(waiting)) this.#socket.destroy()"),
+        "this.mayWait(waiting)",
       ],
     ],
   ),

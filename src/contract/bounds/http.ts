@@ -138,6 +138,13 @@ export const httpBounds = {
     beyond: "the person's oldest idle one is closed; if none is idle, 429 `too_many_requests`",
     setting: "QUAYSIDE_MAX_CONNECTIONS_PER_PERSON",
   },
+  waitingRequests: {
+    what: "Pipelined requests that wait on all connections",
+    value: 2_000,
+    unit: "count",
+    per: "person or address",
+    beyond: "the connection is closed",
+  },
   pipelinedRequests: {
     what: "Pipelined requests that wait on one connection",
     value: 100,

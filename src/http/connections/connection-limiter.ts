@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Server, Socket } from "node:net"
-import { Failure } from "#contract"
+import { bounds, Failure } from "#contract"
 import { networkOf, RankedGroups, unmapIPv4 } from "#kit"
 import type { TrustedProxies } from "../requests/trusted-proxies.ts"
 import type { ConnectionLimits } from "./connection-limits.ts"
@@ -38,6 +38,7 @@ const entry = Symbol("connection limit")
 type WatchedSocket = Socket & { [entry]?: Connection | undefined }
 
 const reportEveryMs = 60_000
+const maxWaitingRequests = bounds.http.waitingRequests.value
 
 /**
  * Bounds the connections of all servers of one process. An anonymous connection counts for its
@@ -50,6 +51,8 @@ export class ConnectionLimiter {
   readonly authenticated: Budget = new RankedGroups()
   readonly costlyReads = new CostlyReads<Person>()
   readonly requestTurns = new RequestTurns()
+  /** The requests that wait behind others on the connections of each person or address. */
+  readonly waitingRequests = new Map<Person, number>()
   readonly #reported = new Map<"accept" | "close", number>()
 
   constructor(options: ConnectionLimiterOptions) {
@@ -99,6 +102,14 @@ export class ConnectionLimiter {
     connection.end()
   }
 
+  /** Counts requests that wait, or no longer do. False: the person or address has too many. */
+  addWaiting(key: Person, change: number): boolean {
+    const waiting = (this.waitingRequests.get(key) ?? 0) + change
+    if (waiting === 0) this.waitingRequests.delete(key)
+    else this.waitingRequests.set(key, waiting)
+    return waiting <= maxWaitingRequests
+  }
+
   report(what: "accept" | "close", error?: Error): void {
     const now = performance.now()
     if (now - (this.#reported.get(what) ?? Number.NEGATIVE_INFINITY) < reportEveryMs) return
@@ -118,6 +129,7 @@ class Connection implements PausableConnection {
   readonly #ownAddress: string
   #budget: Budget | undefined
   #key: Person = ""
+  #waiting = 0
 
   constructor(limit: ConnectionLimiter, socket: WatchedSocket, from: { address: string } | { proxy: string }) {
     this.#limit = limit
@@ -155,6 +167,12 @@ class Connection implements PausableConnection {
 
   runInTurn(handle: () => void, personOf?: () => Person | undefined): void {
     this.#limit.requestTurns.run(this.#key, handle, personOf)
+  }
+
+  mayWait(count: number): boolean {
+    const change = count - this.#waiting
+    this.#waiting = count
+    return this.#limit.addWaiting(this.#key, change)
   }
 
   assign(person: Person): boolean {
@@ -207,13 +225,16 @@ class Connection implements PausableConnection {
   }
 
   #move(budget: Budget, key: Person): void {
+    const waiting = this.#waiting
     this.#leave()
     budget.add(key, this)
     this.#budget = budget
     this.#key = key
+    if (!this.mayWait(waiting)) this.#socket.destroy()
   }
 
   #leave(): void {
+    this.mayWait(0)
     this.#budget?.remove(this.#key, this)
     this.#budget = undefined
   }
@@ -232,6 +253,14 @@ export function runInTurn(socket: Socket, handle: () => void, personOf?: () => P
   const connection = (socket as WatchedSocket)[entry]
   if (connection) connection.runInTurn(handle, personOf)
   else handle()
+}
+
+/**
+ * Counts the requests that wait behind another one on the connection. False: the person or address
+ * that it counts for has too many.
+ */
+export function mayWait(socket: Socket, count: number): boolean {
+  return (socket as WatchedSocket)[entry]?.mayWait(count) ?? true
 }
 
 /**

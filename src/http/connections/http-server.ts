@@ -4,7 +4,14 @@ import { bounds } from "#contract"
 import { serverOptions } from "../node/buffered-request.ts"
 import { createServer } from "../node/http.ts"
 import { createUpgradeResponse } from "../node/upgrade-response.ts"
-import { attributeRequest, type ConnectionLimiter, markConnectionInUse, reportCostlyRead, runInTurn } from "./connection-limiter.ts"
+import {
+  attributeRequest,
+  type ConnectionLimiter,
+  markConnectionInUse,
+  mayWait,
+  reportCostlyRead,
+  runInTurn,
+} from "./connection-limiter.ts"
 import { handleParseErrors, type ParseErrorOptions } from "./parse-errors.ts"
 import type { PendingRequests } from "./pending-requests.ts"
 import { queueRequest } from "./pipelining.ts"
@@ -72,9 +79,12 @@ export function createHttpServer(options: HttpServerOptions): Server {
         handleInTurn(options, { request, response }, () => handler(request, response, expectation))
       },
       maxWaiting: bounds.http.pipelinedRequests.value,
+      mayWait,
       ...(pending === undefined ? {} : { onDone: () => pending.end() }),
     }
     return (request, response) => {
+      // Node parses the rest of a read after its connection was closed.
+      if (request.socket.destroyed) return
       if (admit?.(request, response) === false) return
       pending?.begin()
       queueRequest(request, response, queueing)

@@ -12,6 +12,8 @@ export interface PipeliningOptions {
    * closed.
    */
   maxWaiting: number
+  /** Called with the number of those that wait on the connection; false: it must be closed. */
+  mayWait?: (connection: Socket, count: number) => boolean
   /** Called once for each queued request: it was answered, or its connection ended. */
   onDone?: () => void
 }
@@ -88,9 +90,9 @@ class RequestQueue {
   }
 
   add(request: IncomingMessage, response: ServerResponse, options: PipeliningOptions): void {
-    if (this.#isBusy) this.#waiting.push([request, response, options])
-    else this.#begin(request, response, options)
-    if (this.#waiting.length > options.maxWaiting) this.#socket.destroy()
+    if (!this.#isBusy) return void this.#begin(request, response, options)
+    const count = this.#waiting.push([request, response, options])
+    if (count > options.maxWaiting || options.mayWait?.(this.#socket, count) === false) this.#socket.destroy()
   }
 
   refuse(refuse: () => void): void {
@@ -128,6 +130,7 @@ class RequestQueue {
     if (this.#last?.request.complete) this.#last = undefined
     this.#onDone?.()
     const next = this.#socket.writable ? this.#waiting.shift() : undefined
+    next?.[2].mayWait?.(this.#socket, this.#waiting.length)
     if (next) this.#begin(...next)
     else if (this.#socket.writable) this.#refuse?.()
   }
