@@ -9,9 +9,8 @@ import { freshContext, openBrowser, signIn } from "./browser.ts"
 const markup = `<img src=x onerror="globalThis.wasRun=1">`
 const reversing = "\u202egnp.exe"
 const unbroken = "long".repeat(25)
-/** A name as long as names may be, with markup, reversing characters and no place to break. */
-const hostile = `${markup}${reversing}${unbroken}`.slice(0, 200)
-const shown = hostile.replace("\u202e", "\ufffd")
+/** Names of objects may have no reversing characters. This one has markup and no place to break. */
+const hostile = `${markup}${unbroken}`
 const tooLong = "x".repeat(10_000)
 const options = { timeout: 120_000 }
 
@@ -54,7 +53,7 @@ test("lists, tables and headings show hostile names as text", options, async () 
     await page.getByText(markup).first().waitFor()
     await assertHarmless(path)
   }
-  assert.ok((await page.title()).startsWith(shown), "a title reverses nothing")
+  assert.ok((await page.title()).startsWith(hostile))
 })
 
 test("a session shows a hostile browser's text", options, async () => {
@@ -71,7 +70,7 @@ test("the palette shows hostile names as text, and takes 200 characters", option
   await page.keyboard.press("Control+k")
   const field = page.getByRole("combobox")
   await field.fill(markup)
-  await page.getByRole("option", { name: `Start ${shown}` }).waitFor()
+  await page.getByRole("option", { name: `Start ${hostile}` }).waitFor()
   await assertHarmless("palette")
   await field.fill(tooLong)
   await page.getByText("Nothing matches.").waitFor()
@@ -83,7 +82,7 @@ test("a note in the corner shows hostile names as text", options, async () => {
   await page.getByRole("button", { name: "More actions" }).click()
   await page.getByRole("menuitem", { name: "Delete" }).click()
   await page.getByRole("button", { name: "Delete" }).click()
-  await page.getByText(`${shown} is in the bin.`).first().waitFor()
+  await page.getByText(`${hostile} is in the bin.`).first().waitFor()
   await assertHarmless("toast")
   await page.getByRole("button", { name: "Undo" }).click()
   await page.getByText("Undone.").first().waitFor()
