@@ -150,13 +150,7 @@ export const isolation = [
       "src/gateway/proxy/bytes.integration.test.ts",
       "src/gateway/proxy/broken-exchanges.integration.test.ts",
     ],
-    [
-      [
-        "all requests of a connection are begun at once",
-        at("RequestQueue.add", "if (!this.#isBusy) return"),
-        "if (options) return",
-      ],
-    ],
+    [["all requests of a connection are begun at once", at("RequestQueue.add", "if (!this.#isBusy) return"), "if (options) return"]],
   ),
   ...faults(
     "src/http/connections/pipelining.ts",
