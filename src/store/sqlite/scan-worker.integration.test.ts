@@ -16,7 +16,7 @@ import { ScanWorker } from "./scan-worker.ts"
  */
 async function turns(work: () => Promise<unknown>): Promise<boolean> {
   let turned = false
-  for (let i = 0; i < 5; i += 1) {
+  for (let i = 0; i < 30; i += 1) {
     setImmediate(() => {
       turned = true
     })
