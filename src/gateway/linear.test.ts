@@ -10,7 +10,7 @@ import { ResponseParser } from "./upstream/response-parser.ts"
 const headerBytes = 32 * 1024
 const answerBytes = 65_536
 const signer = new Signer(Buffer.alloc(32), "linear")
-const programCookies = new ProgramCookies({ signer, port: 21_000, key: "k", userId: 1 })
+const programCookies = () => new ProgramCookies({ signer, port: 21_000, key: "k", userId: 1 })
 
 /** Feeds an answer in pieces of so many bytes. */
 function feed(answer: string, piece: number): void {
@@ -48,7 +48,7 @@ const parsers: Parser[] = [
   },
   {
     name: "a visitor's cookies",
-    parse: (header) => [cookieValues(header, "quayside_run"), stripOwnCookies(header), programCookies.decode(header)],
+    parse: (header) => [cookieValues(header, "quayside_run"), stripOwnCookies(header), programCookies().decode(header)],
     size: headerBytes,
     shapes: [
       repeated(";", { end: "quayside_run=" }),
@@ -60,7 +60,7 @@ const parsers: Parser[] = [
   },
   {
     name: "a program's Set-Cookie",
-    parse: (header) => [confineCookie(header, "/run/1"), programCookies.encode(header)],
+    parse: (header) => [confineCookie(header, "/run/1"), programCookies().encode(header)],
     size: answerBytes,
     shapes: [
       repeated(" ", { end: "x" }),

@@ -94,6 +94,11 @@ export const origins = [
     ["people with a write grant do not count", at("writeGranteesOf", 'access === "write"'), 'access === "read"'],
   ]),
   ...faults(
+    "src/gateway/sessions/program-cookies.ts",
+    ["src/gateway/sessions/program-cookies.test.ts"],
+    [["any number of cookies of a request is verified", at("ProgramCookies.decode", "if (this.#toVerify === 0) break"), ""]],
+  ),
+  ...faults(
     "src/projects/plan/authors.ts",
     ["src/projects/plan/run-plan.test.ts"],
     [

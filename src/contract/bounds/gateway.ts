@@ -100,6 +100,13 @@ export const gatewayBounds = {
     per: "cookie",
     beyond: "the browser does not receive it",
   },
+  programCookies: {
+    what: "Cookies of a program at a port, signed or not",
+    value: 64,
+    unit: "count",
+    per: "request",
+    beyond: "the program receives the first ones",
+  },
   portsPerPerson: {
     what: "Ports that belong to one person, with `QUAYSIDE_APPS_PORTS`; never more than half of the range",
     value: 32,

@@ -7,12 +7,14 @@ import { confineCookie } from "./cookies.ts"
  * its ports.
  *
  * They are named after the port, signed for the run and the visitor, and hidden from scripts.
- * Cookies that a script sets reach no program.
+ * Cookies that a script sets reach no program. Each instance serves one request.
  */
 export class ProgramCookies {
   readonly #signer: Signer
   readonly #owner: string
   readonly #prefix: string
+  /** A request may name hundreds, and each signature costs microseconds. */
+  #toVerify = bounds.gateway.programCookies.value
 
   constructor({ signer, port, key, userId }: { signer: Signer; port: number; key: string; userId: number }) {
     this.#signer = signer
@@ -20,13 +22,18 @@ export class ProgramCookies {
     this.#prefix = `quayside-at-${port}-`
   }
 
-  /** A browser's `Cookie` as this run's program may read it; undefined when nothing is left. */
+  /**
+   * A browser's `Cookie` as this run's program may read it; undefined when nothing is left. Of all
+   * such headers of the request, the first 64 cookies of this port count.
+   */
   decode(header: string): string | undefined {
     const own: string[] = []
     for (const pair of header.split(";")) {
       const text = pair.trim()
       const equals = text.indexOf("=")
       if (equals < 0 || !text.startsWith(this.#prefix)) continue
+      if (this.#toVerify === 0) break
+      this.#toVerify -= 1
       const name = text.slice(this.#prefix.length, equals)
       const signed = this.#signer.verify(text.slice(equals + 1))
       if (!Array.isArray(signed) || signed[0] !== this.#owner || signed[1] !== name) continue
