@@ -19,6 +19,17 @@ const secrets = ["test/attacks/secrets.docker.test.ts"]
  */
 export const confinement = [
   ...faults(
+    "src/engine/docker/containers/run-starter.ts",
+    ["src/engine/docker/mounts/pins-at-once.docker.test.ts"],
+    [
+      [
+        "all starts of one person look up directories at once",
+        at("RunStarter.#pin", "using _turn = await mountTurns.acquire(planned.user, signal)"),
+        "",
+      ],
+    ],
+  ),
+  ...faults(
     "src/engine/docker/images/pull-progress.ts",
     ["src/engine/docker/images/pull-progress.test.ts"],
     [["an image has any number of layers", at("PullProgress.#countLayer", "<= maxLayers"), ">= 0"]],

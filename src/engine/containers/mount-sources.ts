@@ -1,5 +1,13 @@
-import { Directory, splitPath } from "#kit"
+import { bounds } from "#contract"
+import { Directory, OwnerQueue, splitPath } from "#kit"
 import { EngineError, type Mount } from "../engine.ts"
+
+/**
+ * The starts that look up directories, by person. A program can keep the kernel from looking up a
+ * name in its directory for seconds, and each call that waits occupies one of the few threads of
+ * the pool. To be acquired before the mounts are authorized for the last time.
+ */
+export const mountTurns = new OwnerQueue(bounds.containers.mountPins.value, bounds.containers.mountPinsOfPerson.value)
 
 export interface MountSourceOptions {
   mounts: readonly Mount[]

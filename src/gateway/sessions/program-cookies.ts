@@ -14,7 +14,7 @@ export class ProgramCookies {
   readonly #owner: string
   readonly #prefix: string
   /** A request may name hundreds, and each signature costs microseconds. */
-  #toVerify = bounds.gateway.programCookies.value
+  #toVerify: number = bounds.gateway.programCookies.value
 
   constructor({ signer, port, key, userId }: { signer: Signer; port: number; key: string; userId: number }) {
     this.#signer = signer

@@ -2,6 +2,7 @@ import type Dockerode from "dockerode"
 import { bounds } from "#contract"
 import { type Clock, type Logger, silentLogger, systemClock } from "#kit"
 import { accountFiles } from "../../containers/account-files.ts"
+import { mountTurns } from "../../containers/mount-sources.ts"
 import { homeDirectory } from "../../containers/run-directories.ts"
 import { EngineError, type ImageInfo, type ResolveSpec, type RunSpec, type StartStep } from "../../engine.ts"
 import { explainCommandError } from "../client/command-error.ts"
@@ -233,6 +234,7 @@ export class RunStarter {
   async #pin(request: ContainerRequest, signal: AbortSignal): Promise<{ spec: RunSpec; mounts: PinnedMount[] }> {
     const { spec: planned, image, resolveSpec } = request
     const { uid, gid = uid } = this.#options
+    using _turn = await mountTurns.acquire(planned.user, signal)
     const spec = resolveSpec ? { ...planned, ...(await resolveSpec(image)) } : planned
     signal.throwIfAborted()
     this.#checkPaths(request, spec)

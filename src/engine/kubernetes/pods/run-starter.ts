@@ -1,6 +1,6 @@
 import type { V1Pod } from "@kubernetes/client-node"
 import { type Clock, type Logger, silentLogger, systemClock } from "#kit"
-import { openMountSources } from "../../containers/mount-sources.ts"
+import { mountTurns, openMountSources } from "../../containers/mount-sources.ts"
 import { memoryDirectories } from "../../containers/run-directories.ts"
 import { EngineError, type NodeCapacity, type ResolveSpec, type RunSpec, type StartResult, type StartStep } from "../../engine.ts"
 import type { ClusterClient } from "../client/cluster-client.ts"
@@ -121,10 +121,7 @@ export class RunStarter {
     const { report, resolveSpec } = request
     report({ state: "pulling", progress: null })
     const image = await this.#parts.images.findForRun(request.spec, signal)
-    const spec: RunSpec = { ...request.spec, ...(await resolveSpec?.(image.info)) }
-    const judgedAt = this.#clock.now()
-    signal.throwIfAborted()
-    await this.#prepareMounts(spec)
+    const { spec, judgedAt } = await this.#resolveAndPrepare(request, image, signal)
     const created = await this.#createPods(spec, image, signal)
     onLocked(spec.mounts.map(({ source }) => source))
     await this.#parts.locks.lock(spec.mounts, spec.user)
@@ -134,6 +131,20 @@ export class RunStarter {
     const started = await this.#untilStarted({ spec, report, events }, signal)
     if (this.#clock.now() - judgedAt > judgedForMs) await assertStillAllowed(spec, image, resolveSpec)
     return resultOf(started, image)
+  }
+
+  /** Returns the spec, and when the mounts were authorized. */
+  async #resolveAndPrepare(
+    { spec: planned, resolveSpec }: StartRequest,
+    image: FoundImage,
+    signal: AbortSignal,
+  ): Promise<{ spec: RunSpec; judgedAt: number }> {
+    using _turn = await mountTurns.acquire(planned.user, signal)
+    const spec: RunSpec = { ...planned, ...(await resolveSpec?.(image.info)) }
+    const judgedAt = this.#clock.now()
+    signal.throwIfAborted()
+    await this.#prepareMounts(spec)
+    return { spec, judgedAt }
   }
 
   /** Checks the sources, and makes the mount points inside of them as the runs' user. */
