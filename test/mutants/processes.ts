@@ -43,12 +43,23 @@ export const processes = [
     ],
     ["a client that leaves is not noticed", at("FilesRelay.#connect", 'response.once("close", () => forwarded.destroy())'), ""],
     ["a client waits for 100 Continue in vain", at("FilesRelay.#connect", 'forwarded.on("continue", () => response.writeContinue())'), ""],
-    ["a crowd occupies all that a process passes on", at("FilesRelay.constructor", ".max / 2"), ".max / 40"],
     [
-      "strangers close uploads that are passed on",
-      at("FilesRelay.#countForPerson", "!assignConnection(request.socket, found.userId)"),
-      "false",
+      "downloads that a process passes on delay everybody",
+      at("FilesRelay.#answer", "pipePaced(answer, response, owner)"),
+      "answer.pipe(response)",
     ],
+    [
+      "uploads that a process passes on delay everybody",
+      at("FilesRelay.#connect", "stopBody = pipePaced(request, forwarded, owner)"),
+      "request.pipe(forwarded)",
+    ],
+    [
+      "one person's requests are all passed on at once",
+      at("FilesRelay.#handle", "await waitForTurn(owner, { length: openingBytes }, request)"),
+      "",
+    ],
+    ["a crowd occupies all that a process passes on", at("FilesRelay.constructor", ".max / 2"), ".max / 40"],
+    ["strangers close uploads that are passed on", at("FilesRelay.#findOwner", "!assignConnection(request.socket, found.userId)"), "false"],
   ]),
   ...faults("src/http/connections/connection-limiter.ts", relay, [
     ["all that is passed on counts for one address", at("Connection.begin", "relayedAddress?.(request) ?? "), ""],

@@ -196,7 +196,7 @@ export const webdav = [
       ["a person's reads last for any time in a turn", at("TurnBudget.spend", "if (spent.isSlow) return false"), ""],
       [
         "each connection of a person reads once in a turn whose time has run out",
-        at("TurnBudget.spend", "reader.holdBack(userId)"),
+        at("TurnBudget.spend", "reader.holdBack(owner)"),
         "void reader",
       ],
       [

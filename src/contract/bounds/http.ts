@@ -17,7 +17,7 @@ export const httpBounds = {
     beyond: "413 `too_large`",
   },
   turnBytes: {
-    what: "Bytes of bodies, answers of programs and WebSockets that are read in one turn of the event loop; each read counts 8 KiB more",
+    what: "Bytes of bodies, answers of programs, WebSockets and files that a process passes on, read in one turn of the event loop; each read counts 8 KiB more",
     value: 256 * 1024,
     unit: "bytes",
     per: "person",

@@ -1,14 +1,15 @@
 import assert from "node:assert/strict"
 import { once } from "node:events"
 import { existsSync } from "node:fs"
-import { request } from "node:http"
+import { createServer as createHttpServer, request } from "node:http"
 import { type AddressInfo, createServer, type Socket } from "node:net"
 import { after, before, test } from "node:test"
 import { setTimeout as pause } from "node:timers/promises"
 import { silentLogger } from "#kit"
 import { eventually } from "../../../test/fixtures/eventually.ts"
 import { basic, relayKey, TestAuthority, TestFilesServer } from "../../../test/fixtures/files/files-server.ts"
-import { FilesRelay } from "./relay.ts"
+import { countTurns } from "../../../test/fixtures/turns.ts"
+import { FilesRelay, openingBytes } from "./relay.ts"
 import { relayHeader, relaySigner } from "./relayed-address.ts"
 
 let relayed: TestFilesServer
@@ -132,6 +133,33 @@ test("a repeated header is judged as without a relay", async () => {
   const connection = await relayed.raw()
   connection.write(head("GET", "/users/ann/", `Authorization: ${basic("bob")}\r\nConnection: close\r\n`))
   assert.match(await connection.end(), /^HTTP\/1\.1 400 /)
+})
+
+test("one person's transfers and requests move no more in a turn than the budget", async (t) => {
+  const [count, size] = [3, 4 * 1024 * 1024]
+  const serving = createHttpServer((incoming, response) => {
+    incoming.resume().on("end", () => response.end(incoming.method === "GET" ? Buffer.alloc(size) : "stored"))
+  })
+  serving.listen(0, "127.0.0.1")
+  await once(serving, "listening")
+  const relay = openRelay(() => `127.0.0.1:${(serving.address() as AddressInfo).port}`)
+  t.after(async () => {
+    serving.closeAllConnections()
+    serving.close()
+    await relay.close()
+  })
+  const [bound] = await relay.listen([{ host: "127.0.0.1", port: 0 }])
+  const ask = async (options: RequestInit) => {
+    const answer = await fetch(`http://127.0.0.1:${bound?.port}/users/ann/x`, { ...options, headers: { authorization: basic("ann") } })
+    return (await answer.arrayBuffer()).byteLength
+  }
+  const askMany = (options: RequestInit) => Promise.all(Array.from({ length: count }, () => ask(options)))
+  for (const options of [{}, { method: "PUT", body: Buffer.alloc(size) }]) {
+    const counts = countTurns(t, relayed.authority.people.get("ann")?.id ?? 0)
+    assert.deepEqual(new Set(await askMany(options)), new Set([options.method ? "stored".length : size]))
+    counts.assertMoved(count * (size + openingBytes))
+    t.mock.restoreAll()
+  }
 })
 
 test("while no process serves, or none answers, requests are refused for a moment", async () => {

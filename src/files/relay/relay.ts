@@ -13,7 +13,9 @@ import {
   http,
   PendingRequests,
   TrustedProxies,
+  type TurnOwner,
   tooManyConnections,
+  waitForTurn,
 } from "#http"
 import type { Logger, Signer } from "#kit"
 import type { Authority } from "../access/authority.ts"
@@ -24,12 +26,15 @@ import { isReadMethod, methodNames } from "../methods/method-names.ts"
 import { closeStalledConnections } from "../requests/stalled-connections.ts"
 import { securityHeaders, sendFailure } from "../responses.ts"
 import { defaultConnections, defaultRequestLimits } from "../settings.ts"
+import { pipePaced } from "./paced-pipe.ts"
 import { relayHeader } from "./relayed-address.ts"
 
 /** Headers that concern one connection. All others are forwarded. */
 const hopHeaders = new Set(
   "connection keep-alive proxy-connection te trailer transfer-encoding upgrade proxy-authenticate proxy-authorization".split(" "),
 )
+/** Opening a connection to the process that serves the files costs as much as so many bytes. */
+export const openingBytes = 32 * 1024
 const connectMs = 5_000
 const closeMs = 10_000
 
@@ -45,6 +50,15 @@ export interface RelayOptions {
   /** A client that makes no progress for so long is disconnected. Default: as the files address. */
   stallMs?: number | undefined
   logger: Logger
+}
+
+interface Exchange {
+  request: IncomingMessage
+  response: ServerResponse
+  /** For whom the bytes of both bodies count. */
+  owner: TurnOwner
+  /** The request to the process that serves the files. */
+  forwarded: ClientRequest
 }
 
 /**
@@ -117,9 +131,10 @@ export class FilesRelay {
       const target = this.#options.target()
       if (target === undefined) throw notServed()
       checkTransferEncoding(request)
-      await this.#countForPerson(request)
+      const owner = await this.#findOwner(request)
+      await waitForTurn(owner, { length: openingBytes }, request)
       if (response.closed) return
-      this.#connect({ request, response, forwarded: this.#requestTo(target, request) })
+      this.#connect({ request, response, owner, forwarded: this.#requestTo(target, request) })
     } catch (error) {
       if (handleCors(this.#options.allowedOrigin, request, response)) return
       this.#refuse(response, error)
@@ -137,16 +152,20 @@ export class FilesRelay {
     }
   }
 
-  /** Wrong credentials are refused here: the other process would count them once more. */
-  async #countForPerson(request: IncomingMessage): Promise<void> {
+  /**
+   * Counts the connection for the request's person, for whom its bytes count as well; without
+   * credentials, for the client's address. Wrong ones are refused here: the other process would
+   * count them once more.
+   */
+  async #findOwner(request: IncomingMessage): Promise<TurnOwner> {
     const { authority } = this.#options
     const { authorization } = request.headers
-    if (authorization === undefined) return
     const address = this.#proxies.clientAddress(request)
+    if (authorization === undefined) return address
     const found = await authority.identify(authorization, address)
     if (found.ok) {
       if (!assignConnection(request.socket, found.userId)) throw tooManyConnections()
-      return
+      return found.userId
     }
     const failure = identityFailure(found)
     const { userName } = found
@@ -165,7 +184,7 @@ export class FilesRelay {
     }
   }
 
-  #connect({ request, response, forwarded }: { request: IncomingMessage; response: ServerResponse; forwarded: ClientRequest }): void {
+  #connect({ request, response, owner, forwarded }: Exchange): void {
     const timer = setTimeout(() => forwarded.destroy(new Error("no connection in time")), connectMs)
     forwarded.once("socket", (socket) => {
       if (socket.connecting) socket.once("connect", () => clearTimeout(timer))
@@ -173,7 +192,11 @@ export class FilesRelay {
     })
     response.once("close", () => forwarded.destroy())
     forwarded.on("continue", () => response.writeContinue())
-    forwarded.on("response", (answer) => void this.#answer(request, response, answer))
+    let stopBody = (): void => {}
+    forwarded.on("response", (answer) => {
+      stopBody()
+      void this.#answer({ request, response, owner, answer })
+    })
     forwarded.on("error", (err) => {
       clearTimeout(timer)
       if (response.closed) return
@@ -183,17 +206,16 @@ export class FilesRelay {
     })
     if (!hasBody(request)) return void forwarded.end()
     forwarded.flushHeaders()
-    request.pipe(forwarded)
+    stopBody = pipePaced(request, forwarded, owner)
   }
 
   /** An answer that arrives before the end of the body refuses the rest. */
-  async #answer(request: IncomingMessage, response: ServerResponse, answer: IncomingMessage): Promise<void> {
-    request.unpipe()
+  async #answer({ request, response, owner, answer }: Omit<Exchange, "forwarded"> & { answer: IncomingMessage }): Promise<void> {
     const ends = await drainBody(request, { earlyResponseBytes: 0 })
     const headers = { ...forwardedHeaders(answer.rawHeaders), ...(ends ? { Connection: "close" } : {}) }
     response.writeHead(answer.statusCode ?? 502, answer.statusMessage, headers)
     answer.on("error", () => response.destroy())
-    answer.pipe(response)
+    pipePaced(answer, response, owner)
   }
 
   #refuse(response: ServerResponse, failure: unknown): void {

@@ -11,6 +11,9 @@ const maxReadsAlone = 64
 const resumedPerTurn = 4
 const resumedAfterSlowTurn = 1
 
+/** The ID of a person, or the address of somebody whom no credential has named. */
+export type TurnOwner = number | string
+
 /** The bytes that a person's connections moved in this turn. */
 interface Spent {
   bytes: number
@@ -32,10 +35,10 @@ interface Spent {
  * Nobody is slowed while the turns are short: the next one follows at once.
  */
 export class TurnBudget {
-  #spent = new Map<number, Spent>()
-  readonly #waiting = new Map<number, (() => void)[]>()
+  #spent = new Map<TurnOwner, Spent>()
+  readonly #waiting = new Map<TurnOwner, (() => void)[]>()
   /** The readers of each person that can be held back before they read. */
-  readonly #readers = new Map<number, Set<PacedReader>>()
+  readonly #readers = new Map<TurnOwner, Set<PacedReader>>()
   readonly #now: () => number
   #isScheduled = false
 
@@ -48,39 +51,39 @@ export class TurnBudget {
    * Counts one read of a connection. False when the person's budget of this turn is used up. The
    * bytes of a connection that is alone in its turn have no limit but Node's own.
    */
-  spend(userId: number, bytes: number, connection: object): boolean {
+  spend(owner: TurnOwner, bytes: number, connection: object): boolean {
     const now = this.#now()
-    const spent = this.#spent.get(userId) ?? { bytes: 0, reads: 0, since: now, connection, isAlone: true, isSlow: false, isHeldBack: false }
+    const spent = this.#spent.get(owner) ?? { bytes: 0, reads: 0, since: now, connection, isAlone: true, isSlow: false, isHeldBack: false }
     spent.bytes += readBytes + bytes
     spent.reads += 1
     spent.isAlone &&= spent.connection === connection
-    this.#spent.set(userId, spent)
+    this.#spent.set(owner, spent)
     this.#schedule()
     spent.isSlow ||= now - spent.since >= turnMs
     if (spent.isSlow && !spent.isAlone && !spent.isHeldBack) {
       spent.isHeldBack = true
-      for (const reader of this.#readers.get(userId) ?? []) reader.holdBack(userId)
+      for (const reader of this.#readers.get(owner) ?? []) reader.holdBack(owner)
     }
     if (spent.isSlow) return false
     return spent.bytes <= turnBytes || (spent.isAlone && spent.reads <= maxReadsAlone)
   }
 
   /** Calls the function in a later turn, after those of the person that wait already. */
-  resumeLater(userId: number, resume: () => void): void {
-    const waiting = this.#waiting.get(userId)
+  resumeLater(owner: TurnOwner, resume: () => void): void {
+    const waiting = this.#waiting.get(owner)
     if (waiting) waiting.push(resume)
-    else this.#waiting.set(userId, [resume])
+    else this.#waiting.set(owner, [resume])
     this.#schedule()
   }
 
-  join(userId: number, reader: PacedReader): void {
-    const readers = this.#readers.get(userId) ?? new Set()
-    this.#readers.set(userId, readers.add(reader))
+  join(owner: TurnOwner, reader: PacedReader): void {
+    const readers = this.#readers.get(owner) ?? new Set()
+    this.#readers.set(owner, readers.add(reader))
   }
 
-  leave(userId: number, reader: PacedReader): void {
-    const readers = this.#readers.get(userId)
-    if (readers?.delete(reader) && readers.size === 0) this.#readers.delete(userId)
+  leave(owner: TurnOwner, reader: PacedReader): void {
+    const readers = this.#readers.get(owner)
+    if (readers?.delete(reader) && readers.size === 0) this.#readers.delete(owner)
   }
 
   #schedule(): void {
@@ -93,10 +96,10 @@ export class TurnBudget {
     this.#isScheduled = false
     const ended = this.#spent
     this.#spent = new Map()
-    for (const [userId, waiting] of this.#waiting) {
-      const count = ended.get(userId)?.isSlow ? resumedAfterSlowTurn : resumedPerTurn
+    for (const [owner, waiting] of this.#waiting) {
+      const count = ended.get(owner)?.isSlow ? resumedAfterSlowTurn : resumedPerTurn
       for (const resume of waiting.splice(0, count)) resume()
-      if (waiting.length === 0) this.#waiting.delete(userId)
+      if (waiting.length === 0) this.#waiting.delete(owner)
     }
     if (this.#waiting.size > 0) this.#schedule()
   }
@@ -109,9 +112,9 @@ export const sharedTurnBudget = new TurnBudget()
  * Counts data that somebody's program sends. Resolves when the next may be read: hundreds of
  * programs of one person, each as fast as it can, must not delay everybody's requests.
  */
-export async function waitForTurn(userId: number, data: { readonly length: number }, source: object): Promise<void> {
-  if (sharedTurnBudget.spend(userId, data.length, source)) return
-  await new Promise<void>((resolve) => sharedTurnBudget.resumeLater(userId, resolve))
+export async function waitForTurn(owner: TurnOwner, data: { readonly length: number }, source: object): Promise<void> {
+  if (sharedTurnBudget.spend(owner, data.length, source)) return
+  await new Promise<void>((resolve) => sharedTurnBudget.resumeLater(owner, resolve))
 }
 
 /** The reading of one connection, which its receiver pauses, and its person's budget. */
@@ -121,7 +124,7 @@ export class PacedReader {
   readonly #stop: (() => void) | undefined
   #isPaused = false
   #isWaiting = false
-  #member: number | undefined
+  #member: TurnOwner | undefined
 
   /**
    * `resume` lets the connection read again. `stop` lets it read no more; without it, each
@@ -137,11 +140,11 @@ export class PacedReader {
    * Until `leave`, the connection reads for this person, and stops before it has read if the
    * person's time in a turn has run out: thousands may have data ready in the same turn.
    */
-  join(userId: number): void {
-    if (this.#member === userId) return
+  join(owner: TurnOwner): void {
+    if (this.#member === owner) return
     this.leave()
-    this.#member = userId
-    this.#budget.join(userId, this)
+    this.#member = owner
+    this.#budget.join(owner, this)
   }
 
   leave(): void {
@@ -149,21 +152,21 @@ export class PacedReader {
     this.#member = undefined
   }
 
-  holdBack(userId: number): void {
+  holdBack(owner: TurnOwner): void {
     if (this.#isWaiting) return
     this.#stop?.()
-    this.#wait(userId)
+    this.#wait(owner)
   }
 
   /** Counts one read. False when the connection must read no more until `resume` is called. */
-  countRead(userId: number, bytes: number): boolean {
-    if (!this.#budget.spend(userId, bytes, this) && !this.#isWaiting) this.#wait(userId)
+  countRead(owner: TurnOwner, bytes: number): boolean {
+    if (!this.#budget.spend(owner, bytes, this) && !this.#isWaiting) this.#wait(owner)
     return !this.#isPaused && !this.#isWaiting
   }
 
-  #wait(userId: number): void {
+  #wait(owner: TurnOwner): void {
     this.#isWaiting = true
-    this.#budget.resumeLater(userId, () => {
+    this.#budget.resumeLater(owner, () => {
       this.#isWaiting = false
       if (!this.#isPaused) this.#resume()
     })
