@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import { basicAuth, bearerAuth } from "#client"
+import { bounds } from "#contract"
 import { signIn } from "../fixtures/browser-session.ts"
 import { eventually } from "../fixtures/eventually.ts"
 import { recordQueries } from "../fixtures/recorded-queries.ts"
@@ -223,6 +224,8 @@ test("a run larger than every node fails, and one that waits for others is queue
   const large = await start({ ProjectID: project.ID, Gpus: 3 })
   assert.deepEqual([large.body.code, large.body.State], ["insufficient_gpu", "failed"])
   assert.equal((await start({ ProjectID: project.ID, Nodes: 2 })).body.code, "nodes_unsupported")
+  const { body: many } = await start({ ProjectID: project.ID, Nodes: bounds.runs.nodes.value + 1 })
+  assert.deepEqual([many.code, many.field], ["invalid", "Nodes"])
   assert.equal((await start({ ProjectID: project.ID, Gpus: 2 })).status, 200)
   const waiting = await start({ ProjectID: project.ID, Gpus: 1 }, { as: bob.authorization, headers: { prefer: "respond-async" } })
   assert.deepEqual([waiting.status, waiting.body.State, waiting.body.QueuePosition, waiting.body.StartTime], [200, "queued", 1, null])

@@ -97,6 +97,34 @@ export const kubernetes = [
     [["a pulled image counts as loaded by hand", at("loadedImages", 'digest === ""'), "true"]],
   ),
   ...faults(
+    "src/engine/kubernetes/pods/run-starter.ts",
+    ["src/engine/kubernetes/pods/run-starter.test.ts"],
+    [
+      ["all pods of a run exist while it waits for room", at("RunStarter.#create", "await this.#untilAllFit(request, signal)"), ""],
+      [
+        "a run waits for ever for more room than its cluster has",
+        at("RunStarter.#untilAllFit", " ?? neverRoomForAllError(spec, request, nodes)"),
+        "",
+      ],
+    ],
+  ),
+  ...faults(
+    "src/engine/kubernetes/client/cluster-client.ts",
+    ["src/engine/kubernetes/client/call-turns.test.ts"],
+    [
+      [
+        "the pods of one person's runs are all made at once",
+        at("ClusterClient.#call", "turn && (await this.#queues[turn.kind].acquire(turn.owner, signal))"),
+        "undefined",
+      ],
+    ],
+  ),
+  ...faults(
+    "src/contract/resources/running-project.ts",
+    ["test/api/runs.test.ts"],
+    [["a run has any number of pods", '"Node count.", bounds.runs.nodes.value', '"Node count."']],
+  ),
+  ...faults(
     "src/engine/kubernetes/pods/fitting-pods.ts",
     ["src/engine/kubernetes/pods/fitting-pods.test.ts"],
     [

@@ -20,6 +20,13 @@ export const runBounds = {
     beyond: "the start fails with `quota_exceeded`",
     setting: defaults,
   },
+  nodes: {
+    what: "`Nodes`, of which each is a pod of its own on a cluster",
+    value: 256,
+    unit: "count",
+    per: "run",
+    beyond: "400 `invalid` with `field`",
+  },
   maxObjects: {
     what: "Images, datasets, projects, tokens and grants, unless `MaxObjects` is set",
     value: 2_000,

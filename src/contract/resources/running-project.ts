@@ -1,3 +1,4 @@
+import { bounds } from "../bounds/index.ts"
 import type { AnswerValues } from "../fields/field.ts"
 import { integer, nullableTimestamp, oneOf } from "../fields/scalars.ts"
 import { custom, list, nullable } from "../fields/shapes.ts"
@@ -9,7 +10,7 @@ import { type Project, projectModel, reference, referenceSchema } from "./projec
 import { progress, reason, waitsForField } from "./run-parts.ts"
 
 const computed = "never" as const
-const amount = (description: string) => integer({ description: `${description} 0 or absent means the default.`, max: 2 ** 31 - 1 })
+const amount = (description: string, max = 2 ** 31 - 1) => integer({ description: `${description} 0 or absent means the default.`, max })
 /** May be bytes: the maximum is checked once the unit is known. */
 const memory = (description: string) => integer({ description: `${description} 0 or absent means the default.` })
 const position = integer({ min: 1 })
@@ -28,7 +29,7 @@ export const runningProjectFields = {
   ProjectID: integer({ description: "The project's ID. A body may name the project here or in `Project`." }),
   StartTime: nullableTimestamp({ description: "When it left the queue; null before." }),
   UserName: userNameField,
-  Nodes: amount("Node count."),
+  Nodes: amount("Node count.", bounds.runs.nodes.value),
   Cpus: amount("CPU count."),
   Memory: memory("Memory, in the unit that the setting `memoryUnit` names (MiB by default)."),
   Gpus: amount("GPU count."),

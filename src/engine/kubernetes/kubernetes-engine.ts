@@ -264,6 +264,7 @@ class KubernetesEngine implements Engine {
       this.#client.core("delete the pods of runs", (core, settings) => core.deleteNamespacedPod({ namespace, name, body }, settings), {
         signal,
         onlyMetadata: true,
+        turn: { kind: "remove", owner: storedSpec(metadata)?.user ?? "" },
       }),
     )
   }

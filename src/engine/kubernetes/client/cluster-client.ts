@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises"
 import type { CoreV1Api, KubeConfig, NetworkingV1Api, ObservableMiddleware } from "@kubernetes/client-node"
-import { deadline } from "#kit"
+import { bounds } from "#contract"
+import { deadline, OwnerQueue } from "#kit"
 import { EngineError } from "../../engine.ts"
 import type { KubernetesOptions } from "../kubernetes-options.ts"
 import { httpStatusOf, toEngineError } from "./errors.ts"
@@ -8,6 +9,8 @@ import { shareConnections } from "./shared-connections.ts"
 
 type Library = typeof import("@kubernetes/client-node")
 type CallSettings = NonNullable<Parameters<CoreV1Api["readNamespacedPod"]>[1]>
+
+const { engineStarts, engineStartsOfPerson, engineStops, engineStopsOfPerson } = bounds.containers
 
 /** The name under which fields of objects are managed. */
 const fieldManager = "quayside"
@@ -26,6 +29,14 @@ export interface CallOptions {
    * more than all else in a call. Default false.
    */
   onlyMetadata?: boolean
+  /** The person's share of the calls at a time in which it counts. Default: none. */
+  turn?: CallTurn | undefined
+}
+
+/** A call that creates or removes something of this person's runs; `""` if nobody is known. */
+export interface CallTurn {
+  kind: "create" | "remove"
+  owner: string
 }
 
 /** Calls to the API server. Every failure is an `EngineError`. */
@@ -33,6 +44,11 @@ export class ClusterClient {
   readonly config: KubeConfig
   readonly namespace: string
   readonly library: Library
+  /** Dozens of runs of one person, each with hundreds of pods, must not occupy the API server. */
+  readonly #queues: Readonly<Record<CallTurn["kind"], OwnerQueue>> = {
+    create: new OwnerQueue(engineStarts.value, engineStartsOfPerson.value),
+    remove: new OwnerQueue(engineStops.value, engineStopsOfPerson.value),
+  }
   readonly #core: CoreV1Api
   readonly #networking: NetworkingV1Api
 
@@ -78,9 +94,10 @@ export class ClusterClient {
   async #call<T>(
     what: string,
     send: (settings: CallSettings) => Promise<T>,
-    { signal, timeoutMs = defaultTimeoutMs, onlyMetadata = false }: CallOptions,
+    { signal, timeoutMs = defaultTimeoutMs, onlyMetadata = false, turn }: CallOptions,
   ): Promise<T> {
     signal?.throwIfAborted()
+    using _turn = turn && (await this.#queues[turn.kind].acquire(turn.owner, signal))
     using late = deadline(timeoutMs, "The API server", signal)
     try {
       return await send({ middleware: [this.#prepare(late, onlyMetadata)], middlewareMergeStrategy: "append" })

@@ -33,6 +33,20 @@ export async function countFittingPods(
   return counts.reduce((sum, count) => sum + count, 0)
 }
 
+/** The reason why the cluster would not have room for all pods of a run even if it were empty. */
+export function neverRoomForAllError(
+  spec: RunSpec,
+  request: Omit<Amounts, "gpus">,
+  nodes: readonly NodeCapacity[],
+): EngineError | undefined {
+  if (nodes.length === 0) return undefined
+  const wanted = { ...request, gpus: gpuCountOf(spec) }
+  const most = nodes.reduce((sum, node) => sum + fittingPods(node, undefined, wanted), 0)
+  if (most >= spec.nodes) return undefined
+  const code = wanted.gpus > 0 ? "insufficient_gpu" : "insufficient_cpu"
+  return new EngineError(code, `All nodes for runs together have room for ${most} of the ${spec.nodes} that were asked for`)
+}
+
 function fittingPods(node: NodeCapacity, used: Amounts | undefined, wanted: Amounts): number {
   const free = {
     cpus: node.cpus - (used?.cpus ?? 0),

@@ -3,12 +3,12 @@ import { type Clock, type Logger, silentLogger, systemClock } from "#kit"
 import { mountTurns, openMountSources } from "../../containers/mount-sources.ts"
 import { memoryDirectories } from "../../containers/run-directories.ts"
 import { EngineError, type NodeCapacity, type ResolveSpec, type RunSpec, type StartResult, type StartStep } from "../../engine.ts"
-import type { ClusterClient } from "../client/cluster-client.ts"
+import type { CallOptions, ClusterClient } from "../client/cluster-client.ts"
 import type { Reflector } from "../client/reflector.ts"
 import type { ClusterImages, FoundImage } from "../images/cluster-images.ts"
 import type { MountLocks } from "../mounts/mount-locks.ts"
 import { applyPolicy, internetLabelValue, peersPolicy } from "../network/network-policies.ts"
-import { countFittingPods } from "./fitting-pods.ts"
+import { countFittingPods, neverRoomForAllError } from "./fitting-pods.ts"
 import { podIdentity, podName, schedulingGate, storedSpec } from "./names.ts"
 import type { PodEventFeed, PodEvents } from "./pod-events.ts"
 import {
@@ -121,13 +121,13 @@ export class RunStarter {
     const { report, resolveSpec } = request
     report({ state: "pulling", progress: null })
     const image = await this.#parts.images.findForRun(request.spec, signal)
+    if (request.spec.nodes > 1 && !this.#hasQueue) await this.#untilAllFit(request, signal)
     const { spec, judgedAt } = await this.#resolveAndPrepare(request, image, signal)
     const created = await this.#createPods(spec, image, signal)
     onLocked(spec.mounts.map(({ source }) => source))
     await this.#parts.locks.lock(spec.mounts, spec.user)
     using events = await this.#parts.events.follow(created, signal)
-    if (spec.nodes > 1 && !this.#hasQueue) await this.#untilAllFit({ spec, report }, signal)
-    await this.#openGates(created, signal)
+    await this.#openGates(created, createCall(spec, signal))
     const started = await this.#untilStarted({ spec, report, events }, signal)
     if (this.#clock.now() - judgedAt > judgedForMs) await assertStillAllowed(spec, image, resolveSpec)
     return resultOf(started, image)
@@ -158,6 +158,7 @@ export class RunStarter {
   /** The pods wait at their gates until all that belongs to them exists. */
   async #createPods(spec: RunSpec, image: FoundImage, signal: AbortSignal): Promise<NewPod[]> {
     const { client, context } = this.#parts
+    const call = createCall(spec, signal)
     const hasCredentials = image.host !== undefined && spec.imagePolicy.credentials !== undefined
     const internet = internetLabelValue(context.options, spec.internetOf)
     const common = { spec, image: image.reference, isPreloaded: image.host === undefined, internet, hasCredentials }
@@ -167,7 +168,7 @@ export class RunStarter {
       const create = client.apply(
         "create the pods of runs",
         ({ core }, fields, settings) => core.patchNamespacedPod({ ...fields, name: podName(spec.key, rank), body }, settings),
-        { signal, onlyMetadata: true },
+        { ...call, onlyMetadata: true },
       )
       pods.push(await create)
     }
@@ -176,48 +177,48 @@ export class RunStarter {
     const secrets = [secretManifest(context, spec, owner)]
     if (hasCredentials) secrets.push(pullSecretManifest(context, { spec, owner, host: image.host ?? "" }))
     await Promise.all([
-      ...secrets.map((body) => this.#applySecret(body, signal)),
+      ...secrets.map((body) => this.#applySecret(body, call)),
       ...(spec.nodes > 1
-        ? [this.#applyService(spec, owner, signal), applyPolicy(client, peersPolicy(context.options, spec.key, owner), { signal })]
+        ? [this.#applyService(spec, owner, call), applyPolicy(client, peersPolicy(context.options, spec.key, owner), call)]
         : []),
     ])
     return pods
   }
 
-  #applySecret(body: ReturnType<typeof secretManifest>, signal: AbortSignal): Promise<unknown> {
+  #applySecret(body: ReturnType<typeof secretManifest>, call: CallOptions): Promise<unknown> {
     const name = body.metadata?.name ?? ""
     return this.#parts.client.apply(
       "create the secrets of runs",
       ({ core }, fields, settings) => core.patchNamespacedSecret({ ...fields, name, body }, settings),
-      { signal, onlyMetadata: true },
+      { ...call, onlyMetadata: true },
     )
   }
 
-  #applyService(spec: RunSpec, owner: { name: string; uid: string }, signal: AbortSignal): Promise<unknown> {
+  #applyService(spec: RunSpec, owner: { name: string; uid: string }, call: CallOptions): Promise<unknown> {
     const { client, context } = this.#parts
     const body = serviceManifest(context, spec, owner)
     const name = body.metadata?.name ?? ""
     return client.apply(
       "create the services of runs",
       ({ core }, fields, settings) => core.patchNamespacedService({ ...fields, name, body }, settings),
-      { signal },
+      call,
     )
   }
 
-  /** Waits until all pods of a run on several nodes would find room at once. */
+  /**
+   * Waits until all pods of a run on several nodes would find room at once. Until then none of them
+   * exists: many starts may wait, and for long.
+   */
   async #untilAllFit({ spec, report }: Pick<StartRequest, "spec" | "report">, signal: AbortSignal): Promise<void> {
     const { client, context, capacity } = this.#parts
     const { gpuResource = "nvidia.com/gpu" } = context.options
+    const request = resourceRequestOf(spec, context.options)
     const began = this.#clock.now()
     for (;;) {
       const nodes = await capacity(signal)
-      const never = neverSchedulableError(spec, nodes, "")
+      const never = neverSchedulableError(spec, nodes, "") ?? neverRoomForAllError(spec, request, nodes)
       if (never) throw never
-      const fitting = await countFittingPods(
-        client,
-        { spec, request: resourceRequestOf(spec, context.options), nodes, gpuResource },
-        signal,
-      )
+      const fitting = await countFittingPods(client, { spec, request, nodes, gpuResource }, signal)
       if (fitting >= spec.nodes) return
       const seconds = Math.round((this.#clock.now() - began) / 1_000)
       const step = `Waits until ${spec.nodes} nodes have room at once; now there is room for ${fitting}`
@@ -226,7 +227,7 @@ export class RunStarter {
     }
   }
 
-  async #openGates(pods: readonly NewPod[], signal: AbortSignal): Promise<void> {
+  async #openGates(pods: readonly NewPod[], call: CallOptions): Promise<void> {
     const { client } = this.#parts
     const { setHeaderOptions, PatchStrategy } = client.library
     const body = [
@@ -242,7 +243,7 @@ export class RunStarter {
               { namespace: client.namespace, name: metadata?.name ?? "", body },
               setHeaderOptions("Content-Type", PatchStrategy.JsonPatch, settings),
             ),
-          { signal, onlyMetadata: true },
+          { ...call, onlyMetadata: true },
         ),
       ),
     )
@@ -342,6 +343,10 @@ function nextChange(
   if (own.every((pod) => stateOf(pod) !== "created")) return { started: own }
   const problem = own.map(unschedulableMessage).find((said) => said !== undefined)
   return problem === unschedulable ? undefined : { problem }
+}
+
+function createCall({ user }: RunSpec, signal: AbortSignal): CallOptions {
+  return { signal, turn: { kind: "create", owner: user } }
 }
 
 function waitingStep(said: string): { state: StartStep["state"]; text: string } {

@@ -37,6 +37,8 @@ export class FakeApiServer implements AsyncDisposable {
   readonly asked: string[] = []
   /** How many connections were opened until now. */
   connections = 0
+  /** Requests that would change something, in order. Each waits until it is answered by this. */
+  readonly changing: { method: string; answer: () => void }[] = []
   readonly #connections: { cut(): void; close(): Promise<void> }
   readonly #watches = new Map<ServerResponse, number>()
   #objects = new Map<string, KubernetesObject>()
@@ -110,8 +112,12 @@ export class FakeApiServer implements AsyncDisposable {
     for (const response of this.#watches.keys()) endAsGone(response)
   }
 
-  answer({ url = "" }: IncomingMessage, response: ServerResponse): void {
+  answer({ url = "", method = "" }: IncomingMessage, response: ServerResponse): void {
     const { pathname, searchParams } = new URL(url, "http://fake")
+    if (method !== "GET") {
+      this.#addChanging(method, response)
+      return
+    }
     const isWatch = searchParams.has("watch")
     this.asked.push(`${isWatch ? "watch" : searchParams.get("limit") === "1" ? "first" : "list"} ${pathname}`)
     response.setHeader("content-type", "application/json")
@@ -123,6 +129,11 @@ export class FakeApiServer implements AsyncDisposable {
     else if (from >= this.#oldest) this.#openWatch(response, from)
     else if (this.#refusal === "status") response.writeHead(410).end("{}")
     else endAsGone(response)
+  }
+
+  #addChanging(method: string, response: ServerResponse): void {
+    const answer = () => void response.writeHead(200, { "content-type": "application/json" }).end('{"metadata":{}}')
+    this.changing.push({ method, answer })
   }
 
   #openWatch(response: ServerResponse, from: number): void {
