@@ -148,6 +148,36 @@ export const attacks: readonly Attack[] = [
     const body = "x".repeat(1_048_576)
     return repeat(64, () => send(attacker, `${attacker.server.filesUrl}/users/eve/u${n++ % 64}`, { method: "PUT", body }))
   }),
+  attack("copies of a file of 1 MiB, 64 at once", async (attacker) => {
+    const home = `${attacker.server.filesUrl}/users/eve`
+    await send(attacker, `${home}/f`, { method: "PUT", body: "x".repeat(1_048_576) })
+    let n = 0
+    return repeat(64, () => send(attacker, `${home}/f`, { method: "COPY", headers: { destination: `${home}/c${n++ % 64}` } }))
+  }),
+  attack("directories made and deleted, 64 at once", (attacker) => {
+    let n = 0
+    return repeat(64, async () => {
+      const url = `${attacker.server.filesUrl}/users/eve/d${n++}`
+      await send(attacker, url, { method: "MKCOL" })
+      await send(attacker, url, { method: "DELETE" })
+    })
+  }),
+  attack("resumable uploads of 1 KiB, 64 at once", (attacker) => {
+    let n = 0
+    const tus = { "tus-resumable": "1.0.0" }
+    return repeat(64, async () => {
+      const url = `${attacker.server.filesUrl}/users/eve/t${n++ % 64}`
+      const headers = { ...tus, "upload-length": "1024" }
+      const begun = await fetch(url, { method: "POST", headers: { ...attacker.headers, ...headers } })
+      await begun.arrayBuffer()
+      const rest = { ...tus, "content-type": "application/offset+octet-stream", "upload-offset": "0" }
+      await send(attacker, new URL(begun.headers.get("location") ?? "", url).href, {
+        method: "PATCH",
+        headers: rest,
+        body: "x".repeat(1_024),
+      })
+    })
+  }),
   attack("8 control connections with 16 programs each that print as fast as they can", (attacker) =>
     onControlConnections(attacker, 8, (connection) => {
       for (let n = 0; n < 16; n += 1) void readAll(connection).catch(() => {})

@@ -286,8 +286,8 @@ export const isolation = [
     [
       [
         "hundreds of requests of each person and address begin in one turn",
-        at("RequestTurns.run", "if (group.begun >= shareOf(own)) return"),
-        "if (group.begun < 0) return",
+        at("RequestTurns.#hasTime", "this.#now() - since < turnMs"),
+        "true",
       ],
       ["people wait for the crowd of their address", at("RequestTurns.run", "ownKey() ?? key"), "key"],
     ],

@@ -30,18 +30,11 @@ export const httpBounds = {
     per: "person",
     beyond: "as above",
   },
-  turnRequests: {
-    what: "Requests that are begun in one turn of the event loop",
-    value: 64,
-    unit: "count",
-    per: "person",
-    beyond: "the others begin in the next turns",
-  },
-  strangerTurnRequests: {
-    what: "The same of those whom no credential has named yet",
-    value: 8,
-    unit: "count",
-    per: "address",
+  turnRequestMs: {
+    what: "Time for which requests are begun in one turn of the event loop, from the first one on",
+    value: 1,
+    unit: "ms",
+    per: "person or address",
     beyond: "the others begin in the next turns",
   },
   anonymousBodyBytes: {

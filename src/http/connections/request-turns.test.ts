@@ -2,7 +2,8 @@ import assert from "node:assert/strict"
 import { once } from "node:events"
 import { type AddressInfo, connect, type Socket } from "node:net"
 import { type TestContext, test } from "node:test"
-import { assignConnection, ConnectionLimiter, createHttpServer, TrustedProxies } from "#http"
+import { setImmediate as turn } from "node:timers/promises"
+import { assignConnection, ConnectionLimiter, createHttpServer, RequestTurns, TrustedProxies } from "#http"
 import { eventually } from "../../../test/fixtures/eventually.ts"
 
 const maxima = { maxAnonymous: 400, maxPerAddress: 400, maxAuthenticated: 400, maxPerPerson: 400 }
@@ -93,5 +94,67 @@ test("requests that wait for their turn are handled in their order", async (t) =
   assert.deepEqual(
     handled,
     sockets.map((_, i) => `/${i}`),
+  )
+})
+
+const person = 7
+const costMs = 0.6
+
+/** Requests that each take time, most of it after they have waited for what is there already. */
+function costlyRequests() {
+  let ms = 0
+  const begun: number[] = []
+  const turns = new RequestTurns(() => ms)
+  const request = (name: number) => async () => {
+    begun.push(name)
+    await Promise.resolve()
+    ms += costMs
+  }
+  return { begun, send: (name: number, key = person) => turns.run(key, request(name)) }
+}
+
+test("costly requests of a person that come together begin in several turns, in their order", async () => {
+  const { begun, send } = costlyRequests()
+  // Each comes in a callback of its own, as those of several connections do.
+  const sending = [1, 2, 3, 4, 5, 6].map(async (name) => {
+    await turn()
+    send(name)
+  })
+  await Promise.all(sending)
+  assert.deepEqual(begun, [1, 2])
+  const others = 9
+  send(100, others)
+  assert.deepEqual(begun, [1, 2, 100])
+  for (let n = 0; n < 8; n += 1) await turn()
+  assert.deepEqual(begun, [1, 2, 100, 3, 4, 5, 6])
+})
+
+test("a request that comes while others of its sender wait begins after them", async () => {
+  const { begun, send } = costlyRequests()
+  await Promise.all(
+    [1, 2, 3, 4].map(async (name) => {
+      await turn()
+      send(name)
+    }),
+  )
+  await turn()
+  send(5)
+  for (let n = 0; n < 8; n += 1) await turn()
+  assert.deepEqual(begun, [1, 2, 3, 4, 5])
+})
+
+test("no more of a person's requests that wait begin in a turn than take its time", async () => {
+  const { begun, send } = costlyRequests()
+  for (let name = 0; name < 200; name += 1) send(name)
+  const counts: number[] = []
+  for (let n = 0; n < 6; n += 1) {
+    const before = begun.length
+    await turn()
+    counts.push(begun.length - before)
+  }
+  assert.equal(counts[0], 0, String(counts))
+  assert.ok(
+    counts.slice(1).every((count) => count <= 2),
+    String(counts),
   )
 })

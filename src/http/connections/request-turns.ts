@@ -1,43 +1,62 @@
 import { bounds } from "#contract"
 
-const { turnRequests, strangerTurnRequests } = bounds.http
+const turnMs = bounds.http.turnRequestMs.value
+/** As many of a group as are tried in a turn: more take longer than it lasts. */
+const maxTried = 64
 
 interface Group {
-  /** The requests that were begun in this turn. */
-  begun: number
+  /** When the first request of this turn was begun. */
+  since: number | undefined
   readonly waiting: (() => void)[]
 }
 
 /** The ID of a person, or an address. */
 type Key = number | string
 
-/** Requests that write together share a transaction: fewer of a person would cost the disk more. */
-const shareOf = (key: Key) => (typeof key === "number" ? turnRequests : strangerTurnRequests).value
-
 /**
- * Begins a few requests of each person or address in one turn of the event loop, and the others in
- * the next turns, in their order. Each of hundreds of connections may have a request ready in the
- * same turn, and however little one costs, others would wait until all of them are handled.
+ * Begins requests of each person or address for a short time in one turn of the event loop, and the
+ * others in the next turns, in their order. Each of hundreds of connections may have a request
+ * ready in the same turn, and however little one costs, others would wait until all of them are
+ * handled. Requests that write together share a transaction: a few of a person begin in each turn.
  */
 export class RequestTurns {
   readonly #groups = new Map<Key, Group>()
+  readonly #now: () => number
   #isScheduled = false
 
+  /** `now`: in milliseconds. */
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now
+  }
+
   /**
-   * Calls `begin` now or in a later turn. If `key` has had its share of this turn, the request
+   * Calls `begin` now or in a later turn. If `key` has had its time of this turn, the request
    * counts for `ownKey()`: people whose credentials are known do not wait for others of their
    * address.
    */
   run(key: Key, begin: () => void, ownKey: () => Key | undefined = () => undefined): void {
-    const own = this.#groupOf(key).begun < shareOf(key) ? key : (ownKey() ?? key)
+    const own = this.#isFree(key) ? key : (ownKey() ?? key)
     const group = this.#groupOf(own)
-    if (group.begun >= shareOf(own)) return void group.waiting.push(begin)
-    group.begun += 1
+    if (this.#isFree(own)) this.#begin(group, begin)
+    else group.waiting.push(begin)
+  }
+
+  #isFree(key: Key): boolean {
+    const group = this.#groupOf(key)
+    return group.waiting.length === 0 && this.#hasTime(group)
+  }
+
+  #hasTime({ since }: Group): boolean {
+    return since === undefined || this.#now() - since < turnMs
+  }
+
+  #begin(group: Group, begin: () => void): void {
+    group.since ??= this.#now()
     begin()
   }
 
   #groupOf(key: Key): Group {
-    const group = this.#groups.get(key) ?? { begun: 0, waiting: [] }
+    const group = this.#groups.get(key) ?? { since: undefined, waiting: [] }
     this.#groups.set(key, group)
     this.#schedule()
     return group
@@ -52,11 +71,15 @@ export class RequestTurns {
   #startTurn(): void {
     this.#isScheduled = false
     for (const [key, group] of this.#groups) {
-      const next = group.waiting.splice(0, shareOf(key))
-      group.begun = next.length
-      if (next.length === 0) this.#groups.delete(key)
-      for (const begin of next) begin()
+      if (group.since === undefined && group.waiting.length === 0) this.#groups.delete(key)
+      group.since = undefined
+      // Each in a callback of its own, before which what the last one did at once is over.
+      for (let n = Math.min(group.waiting.length, maxTried); n > 0; n -= 1) setImmediate(() => this.#beginNext(group))
     }
     if (this.#groups.size > 0) this.#schedule()
+  }
+
+  #beginNext(group: Group): void {
+    if (this.#hasTime(group)) this.#begin(group, group.waiting.shift() as () => void)
   }
 }

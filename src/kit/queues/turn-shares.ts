@@ -1,7 +1,7 @@
 import { sharedScheduler } from "../fair-scheduler.ts"
 
 /** The part of a turn of the event loop that one person's work may take. */
-const shareMs = 2
+const shareMs = 1
 
 /**
  * Runs short pieces of work of people at once, as long as a person's pieces take little time of the
