@@ -5,6 +5,7 @@ import { after, before, test } from "node:test"
 import { bounds } from "#contract"
 import { eventually } from "../../../test/fixtures/eventually.ts"
 import { basic, TestFilesServer } from "../../../test/fixtures/files/files-server.ts"
+import { OpenUpload } from "./open-upload.ts"
 
 let server: TestFilesServer
 before(async () => {
@@ -54,6 +55,26 @@ test("an upload comes in pieces, and the file appears with the last one", async 
   assert.equal(read.headers["last-modified"], new Date(1_700_000_000_000).toUTCString())
   assert.equal((await server.ask("HEAD", address, { headers: version })).status, 404)
   assert.deepEqual(stored(), [])
+})
+
+test("the bytes of a request are flushed once, before the file gets its name", async (t) => {
+  const called: string[] = []
+  const { flush, moveTo } = OpenUpload.prototype
+  t.mock.method(OpenUpload.prototype, "flush", async function (this: OpenUpload, userId: number) {
+    await flush.call(this, userId)
+    called.push("flushed")
+  })
+  t.mock.method(OpenUpload.prototype, "moveTo", function (this: OpenUpload, ...to: Parameters<typeof moveTo>) {
+    called.push("named")
+    moveTo.apply(this, to)
+  })
+  const address = await begin("/users/ann/flushed", 4)
+  assert.equal((await patch(address, 0, "ab")).status, 204)
+  assert.deepEqual(called.splice(0), ["flushed"])
+  assert.equal((await patch(address, 2, "cd")).status, 204)
+  assert.deepEqual(called.splice(0), ["flushed", "named"])
+  assert.equal((await create("/users/ann/flushed-empty", 0)).status, 204)
+  assert.deepEqual(called, ["flushed", "named"])
 })
 
 test("an empty file is complete at once", async () => {

@@ -32,6 +32,7 @@ export async function createUpload(request: DavRequest): Promise<void> {
   const address = `${hrefOf({ path: request.path, isDirectory: false })}?upload=${id}`
   if (length > 0) return sendEmpty(request.response, 201, { Location: address, "Upload-Offset": "0" })
   using upload = await open(request, id)
+  await upload.flush(request.userId)
   await commit(request, upload, { Location: address })
 }
 
@@ -104,8 +105,8 @@ async function receive(request: DavRequest, upload: OpenUpload): Promise<void> {
   await receiveBody(incoming, { fd: upload.fd, userId, position: offset, onBytes: count }).finally(() => upload.flush(userId))
 }
 
+/** The upload is flushed. A second flush would have the disk write its cache again. */
 async function commit(request: DavRequest, upload: OpenUpload, headers: Record<string, string>): Promise<void> {
-  await upload.flush(request.userId)
   await request.revalidate()
   await request.assertReplaceable()
   const more = { ...headers, "Upload-Offset": String(upload.facts.length) }
