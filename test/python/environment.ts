@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process"
 import { createHash } from "node:crypto"
-import { existsSync, readFileSync } from "node:fs"
-import { mkdir, rename, rm } from "node:fs/promises"
+import { readFileSync } from "node:fs"
+import { mkdir } from "node:fs/promises"
 import { join, resolve } from "node:path"
 import { promisify } from "node:util"
 
@@ -22,21 +22,27 @@ export interface PythonTools {
   readonly typeCache: string
 }
 
-/** Made in `.cache` on first use, and again when the requirements change. */
+const make = `
+  [ ! -e "$1/complete" ] || exit 0
+  rm -rf "$1"
+  python3 -m venv "$1/venv"
+  pip() { "$1/venv/bin/pip" "$2" --quiet --disable-pip-version-check --no-input --requirement "$3" "\${@:4}"; }
+  pip "$1" download "$2" --dest "$1/wheels"
+  pip "$1" install "$2" --no-index --find-links "$1/wheels"
+  touch "$1/complete"`
+
+/**
+ * Made in `.cache` on first use, and again when the requirements change. Test files run at the same
+ * time, so one of them makes it and the others wait.
+ */
 export async function ensurePythonTools(): Promise<PythonTools> {
   const { stdout: version } = await run("python3", ["-c", "import sys; print('%d.%d' % sys.version_info[:2])"])
   const key = createHash("sha256").update(version).update(readFileSync(requirements)).digest("hex").slice(0, 12)
+  await mkdir(join(root, ".cache"), { recursive: true })
   const directory = join(root, ".cache", `python-client-${key}`)
+  await run("flock", [`${directory}.lock`, "bash", "-ec", make, "make", directory, requirements])
   const [venv, wheels] = [join(directory, "venv"), join(directory, "wheels")]
   const bin = join(venv, "bin")
-  if (!existsSync(join(directory, "complete"))) {
-    await rm(directory, { recursive: true, force: true })
-    await mkdir(join(directory, "unfinished"), { recursive: true })
-    await run("python3", ["-m", "venv", venv])
-    await run(join(bin, "pip"), ["download", ...quiet, "--dest", wheels, "--requirement", requirements])
-    await run(join(bin, "pip"), ["install", ...quiet, "--no-index", "--find-links", wheels, "--requirement", requirements])
-    await rename(join(directory, "unfinished"), join(directory, "complete"))
-  }
   return {
     python: join(bin, "python"),
     bin,
