@@ -164,3 +164,43 @@ test("pages of the gateway show nothing of a hostile address", options, async ()
   await other.close()
   await admin.stopRun({ query: { ID: run.ID } })
 })
+
+test("texts that change their direction at each letter stop no page", options, async () => {
+  const tab = await page.context().newPage()
+  await tab.addInitScript(() => {
+    const found = { longestMs: 0 }
+    Object.assign(globalThis, { found })
+    new PerformanceObserver((list) => {
+      for (const { duration } of list.getEntries()) found.longestMs = Math.max(found.longestMs, duration)
+    }).observe({ type: "longtask", buffered: true })
+  })
+  const text = "\u05d0b".repeat(80_000)
+  const lines = "\u05d0b".repeat(500)
+  const notebook = {
+    cells: [
+      { cell_type: "raw", source: text },
+      { cell_type: "code", source: "", outputs: [{ text: `${lines}\n`.repeat(500) }] },
+    ],
+  }
+  const files = {
+    "text.txt": text,
+    "lines.txt": `${lines}\n`.repeat(150),
+    "table.csv": text,
+    "text.md": `${lines} `.repeat(150),
+    "text.ipynb": JSON.stringify(notebook),
+  }
+  const as = basicAuth("admin", server.password)
+  for (const [name, body] of Object.entries(files))
+    await sendRequest(server.filesUrl, "PUT", `/users/admin/${name}`, { as, body: Buffer.from(body) })
+  await admin.updateProject({ body: { ID: project, Doc: text } })
+  const longest: Record<string, number> = {}
+  const paths = [`projects/${project}`, ...Object.keys(files).map((name) => `files?path=/users/admin&file=${name}`)]
+  for (const path of paths) {
+    await tab.goto(`${server.baseUrl}/ui/${path}`)
+    await tab.getByText("\u05d0b\u05d0b").first().waitFor()
+    await tab.screenshot()
+    longest[path] = await tab.evaluate(() => (globalThis as unknown as { found: { longestMs: number } }).found.longestMs)
+  }
+  await tab.close()
+  assert.ok(Math.max(...Object.values(longest)) < 2_000, JSON.stringify(longest))
+})

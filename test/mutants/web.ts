@@ -35,6 +35,11 @@ export const web = [
     ],
   ),
   ...faults(
+    "src/web/components/long-text/text-pieces.ts",
+    ["src/web/components/long-text/text-pieces.test.ts"],
+    [["a long text is laid out as one", at("endOfPiece", "from + maxPieceLength"), "from + maxPieceLength * 100"]],
+  ),
+  ...faults(
     "src/web/components/markdown/render-budget.ts",
     ["src/web/components/markdown/rendering.test.ts"],
     [

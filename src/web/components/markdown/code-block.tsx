@@ -1,4 +1,5 @@
 import { type ReactNode, useEffect, useState } from "react"
+import { LongText } from "../long-text/long-text.tsx"
 import { codeParts } from "./code-parts.ts"
 import type { HighlightNode } from "./highlight.ts"
 import { useRenderBudget } from "./render-budget-context.ts"
@@ -34,7 +35,18 @@ export function CodeBlock({ text, language }: { text: string; language: string |
       isCurrent = false
     }
   }, [text, language, budget])
-  return <pre className="code-block">{parts.map((part) => (typeof part === "string" ? part : part.map(renderNode)))}</pre>
+  return <pre className="code-block">{parts.map((part, i) => renderPart(part, parts.length > 1 ? i : undefined))}</pre>
+}
+
+/** One of several parts is a piece of its own, as in `LongText`. */
+function renderPart(part: readonly HighlightNode[] | string, index: number | undefined): ReactNode {
+  const content = typeof part === "string" ? <LongText key="text" text={part} /> : part.map(renderNode)
+  if (index === undefined) return content
+  return (
+    <span key={index} className="text-piece">
+      {content}
+    </span>
+  )
 }
 
 function renderNode(node: HighlightNode, index: number): ReactNode {

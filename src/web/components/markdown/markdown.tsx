@@ -1,5 +1,6 @@
 import type { MarkedToken, Token, Tokens } from "marked"
 import { Component, createContext, type ReactNode, use, useMemo } from "react"
+import { LongText } from "../long-text/long-text.tsx"
 import { CodeBlock } from "./code-block.tsx"
 import { decodeReferences, safeHref } from "./markdown-text.ts"
 import { markdownTokens } from "./markdown-tokens.ts"
@@ -10,6 +11,9 @@ import "./markdown.css"
 
 /** Deeper parts are shown as they were written. */
 const maxDepth = 24
+
+/** Longer paragraphs are shown as they were written. */
+const maxParagraph = 8_000
 
 /** A text with more images shows all of them as links: each one is a request. */
 const maxImages = 50
@@ -43,7 +47,7 @@ class PlainOnError extends Component<{ text: string; children: ReactNode }, { ha
     return { hasFailed: true }
   }
   override render() {
-    return this.state.hasFailed ? <pre className="code-block">{this.props.text}</pre> : this.props.children
+    return this.state.hasFailed ? <LongBlock text={this.props.text} /> : this.props.children
   }
 }
 
@@ -53,7 +57,8 @@ function blocks(tokens: readonly Token[] | undefined, depth: number): ReactNode 
 }
 
 function Part({ token, depth }: { token: MarkedToken | MathsToken; depth: number }): ReactNode {
-  if (depth > maxDepth) return token.raw
+  if (depth > maxDepth) return <LongText text={token.raw} />
+  if (isTooLong(token)) return <LongBlock text={token.raw} />
   if (isMaths(token)) return <Maths text={token.text} isBlock={token.isBlock} />
   switch (token.type) {
     case "heading":
@@ -101,8 +106,26 @@ function InlinePart({ token, depth }: { token: MarkedToken; depth: number }): Re
     case "escape":
       return token.text
     default:
-      return token.raw
+      return <LongText text={token.raw} />
   }
+}
+
+/**
+ * Whether a paragraph, heading or cell would take a browser seconds to lay out, as one text of all
+ * that is in it.
+ */
+function isTooLong(token: MarkedToken | MathsToken): boolean {
+  if (isMaths(token)) return false
+  if (token.type === "table") return [...token.header, ...token.rows.flat()].some(({ text }) => text.length > maxParagraph)
+  return (token.type === "paragraph" || token.type === "heading" || token.type === "text") && token.raw.length > maxParagraph
+}
+
+function LongBlock({ text }: { text: string }) {
+  return (
+    <pre className="code-block" data-wrap="">
+      <LongText text={text} />
+    </pre>
+  )
 }
 
 /** The page's own headings are above: those of a text begin below them. */

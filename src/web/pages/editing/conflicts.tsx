@@ -1,5 +1,6 @@
 import { Button } from "../../components/button.tsx"
 import { Note } from "../../components/feedback.tsx"
+import { LongText } from "../../components/long-text/long-text.tsx"
 import { Section } from "../../components/page.tsx"
 import { resourceTexts } from "../../text/resources.ts"
 import { type Editing, resolveConflict } from "./merge.ts"
@@ -53,7 +54,7 @@ function Version({ title, value, action, onChoose }: { title: string; value: unk
     <div className="card">
       <h3>{title}</h3>
       <pre className="code-block" data-wrap="">
-        {plainText(value)}
+        <LongText text={plainText(value)} />
       </pre>
       <div className="row">
         <Button size="small" onClick={onChoose}>

@@ -5,6 +5,7 @@ import { apiQuery } from "../../api/queries.ts"
 import { rightsOn } from "../../api/rights.ts"
 import { ButtonLink } from "../../app/button-link.tsx"
 import { Badge } from "../../components/feedback.tsx"
+import { LongText } from "../../components/long-text/long-text.tsx"
 import { Markdown } from "../../components/markdown/markdown.tsx"
 import { DescriptionList, PageHeader, Section } from "../../components/page.tsx"
 import { CopyableText, RelativeTime, useNow } from "../../components/values.tsx"
@@ -76,7 +77,14 @@ function Definition({ image }: { image: Image }) {
         [resourceTexts.listing.owner, image.UserName],
         [images.command, image.Command && <code>{image.Command}</code>],
         [images.port, image.Port],
-        [images.env, image.Env && <pre className="code-block">{image.Env}</pre>],
+        [
+          images.env,
+          image.Env && (
+            <pre className="code-block">
+              <LongText text={image.Env} />
+            </pre>
+          ),
+        ],
         [images.writablePaths, image.WritablePaths.length > 0 ? <code key="paths">{image.WritablePaths.join(", ")}</code> : ""],
         [images.created, <RelativeTime key="created" value={image.CreatedAt} />],
         [resourceTexts.listing.updated, <RelativeTime key="updated" value={image.UpdatedAt} />],

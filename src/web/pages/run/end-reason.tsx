@@ -1,6 +1,7 @@
 import { isLive, type RunningProject } from "#contract"
 import { toSentence } from "../../api/error-text.ts"
 import { Note } from "../../components/feedback.tsx"
+import { LongText } from "../../components/long-text/long-text.tsx"
 import { texts } from "../../text/index.ts"
 import { NextStepButton } from "./next-step-button.tsx"
 import { isOwnProject, nextSteps } from "./next-steps.ts"
@@ -28,7 +29,7 @@ export function EndReason({ run }: { run: RunningProject }) {
         <details open>
           <summary>{texts.run.lastOutput}</summary>
           <pre className="code-block" data-wrap="">
-            {logTail}
+            <LongText text={logTail} />
           </pre>
         </details>
       )}

@@ -4,6 +4,7 @@ import { client } from "../../api/client.ts"
 import { Button } from "../../components/button.tsx"
 import { ErrorState } from "../../components/feedback.tsx"
 import { SearchField } from "../../components/fields.tsx"
+import { LongText } from "../../components/long-text/long-text.tsx"
 import { showError } from "../../components/toast.tsx"
 import { texts } from "../../text/index.ts"
 import { matchingLines, plainLine } from "./log-lines.ts"
@@ -60,7 +61,15 @@ function LogLines({ lines, isWrapped, isFollowing, onScrollUp }: LogLinesProps) 
   const scrolledTo = useRef(0)
   // biome-ignore lint/correctness/useExhaustiveDependencies: new lines scroll the frame
   useEffect(() => {
-    if (isFollowing && frame.current) frame.current.scrollTop = frame.current.scrollHeight
+    if (!isFollowing) return
+    let handle = 0
+    // Lines get their height once they are seen, which takes two frames.
+    const scroll = (framesLeft: number) => {
+      if (frame.current) frame.current.scrollTop = frame.current.scrollHeight
+      if (framesLeft > 0) handle = requestAnimationFrame(() => scroll(framesLeft - 1))
+    }
+    scroll(2)
+    return () => cancelAnimationFrame(handle)
   }, [lines, isFollowing])
   return (
     <pre
@@ -70,8 +79,9 @@ function LogLines({ lines, isWrapped, isFollowing, onScrollUp }: LogLinesProps) 
       // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reached by keyboard
       tabIndex={0}
       aria-label={texts.run.tabs.logs}
-      onScroll={({ currentTarget: { scrollTop } }) => {
-        if (scrollTop < scrolledTo.current - 1) onScrollUp()
+      onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
+        const isAtEnd = scrollTop + clientHeight >= scrollHeight - 1
+        if (scrollTop < scrolledTo.current - 1 && !isAtEnd) onScrollUp()
         scrolledTo.current = scrollTop
       }}
       {...(isWrapped ? { "data-wrap": "" } : {})}
@@ -79,7 +89,7 @@ function LogLines({ lines, isWrapped, isFollowing, onScrollUp }: LogLinesProps) 
       {lines.map((line, i) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: lines have no identity but their place
         <div key={i} className="log-line" data-stream={line.stream} title={line.time}>
-          {plainLine(line.text) || "\u200b"}
+          <LongText text={plainLine(line.text) || "\u200b"} />
         </div>
       ))}
     </pre>

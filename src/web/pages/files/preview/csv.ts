@@ -1,4 +1,6 @@
 const maxColumns = 200
+/** Longer cells are cut. */
+const maxCellLength = 1_000
 
 /** The first rows of a table in CSV or TSV (RFC 4180): quoted fields may hold everything. */
 export function parseCsv(text: string, { separator, maxRows }: { separator: string; maxRows: number }): string[][] {
@@ -7,7 +9,7 @@ export function parseCsv(text: string, { separator, maxRows }: { separator: stri
   let field = ""
   let isQuoted = false
   const endField = () => {
-    if (row.length < maxColumns) row.push(field)
+    if (row.length < maxColumns) row.push(field.length > maxCellLength ? `${field.slice(0, maxCellLength)}…` : field)
     field = ""
   }
   const endRow = () => {

@@ -1,5 +1,6 @@
 import { useMemo } from "react"
 import { Note } from "../../../components/feedback.tsx"
+import { LongText } from "../../../components/long-text/long-text.tsx"
 import { CodeBlock } from "../../../components/markdown/code-block.tsx"
 import { Markdown } from "../../../components/markdown/markdown.tsx"
 import { RenderBudgetContext, useRenderBudget } from "../../../components/markdown/render-budget-context.ts"
@@ -23,7 +24,7 @@ export function NotebookPreview({ text, directory }: { text: string; directory: 
             {kind === "code" && <CodeBlock text={source} language={notebook.language} />}
             {kind === "raw" && (
               <pre className="notebook-text" data-wrap="">
-                {source}
+                <LongText text={source} />
               </pre>
             )}
             {outputs.map(({ text: output, imageUrl }, j) =>
@@ -33,7 +34,7 @@ export function NotebookPreview({ text, directory }: { text: string; directory: 
               ) : (
                 // biome-ignore lint/suspicious/noArrayIndexKey: outputs never move
                 <pre key={j} className="notebook-output" data-wrap="">
-                  {output}
+                  <LongText text={output ?? ""} />
                 </pre>
               ),
             )}

@@ -5,6 +5,7 @@ import { formatBytes } from "../../../api/formats.ts"
 import { Button } from "../../../components/button.tsx"
 import { safeDisplayName } from "../../../components/display-name.ts"
 import { Loaded, Skeleton } from "../../../components/feedback.tsx"
+import { LongText } from "../../../components/long-text/long-text.tsx"
 import { Markdown } from "../../../components/markdown/markdown.tsx"
 import { Dialog } from "../../../components/overlays.tsx"
 import { showError } from "../../../components/toast.tsx"
@@ -123,7 +124,7 @@ function TextPreview({ kind, path, blob }: { kind: Kind; path: string; blob: Blo
     )
   return (
     <pre className="code-block preview-text" data-wrap="">
-      {text}
+      <LongText text={text} />
     </pre>
   )
 }
