@@ -91,6 +91,11 @@ export const failures = [
         at("StorageEnforcer.#applyChanges", "await this.#quotas.changedPeople(changes)"),
         "owners",
       ],
+      [
+        "the limits of a changed group's members are read in one turn",
+        at("StorageEnforcer.#applyChanges", "await this.#quotas.quotaOf(name)\n        await yielder.pause()"),
+        "await this.#quotas.quotaOf(name)",
+      ],
       ["a nearly full disk ends nobody's run", at("StorageEnforcer.#makeRoom", "if (!space.isLow)"), ""],
       [
         "a run that deletes what it has open fills the disk, and another is ended",
