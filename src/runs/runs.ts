@@ -340,7 +340,7 @@ async function keepAlive(
   const { id, actor } = request
   activity.mark(id)
   return change(async (tx) => {
-    const run = await tx.runs.transition(id, ["ready"], { lastActivity: clock.now(), idleEndsAt: null })
+    const run = await tx.runs.transition(runCache.row(id) ?? id, ["ready"], { lastActivity: clock.now(), idleEndsAt: null })
     if (run && actor) await events.requested(tx, { actor, verb: "keep", run })
     if (run) tx.afterCommit(() => runCache.publish(run))
     return run

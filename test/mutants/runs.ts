@@ -43,6 +43,29 @@ export const runs = [
         at("RunRepository.update", "if (fields.spec !== undefined)"),
         "if (fields !== undefined)",
       ],
+      ["the plan of a known run is read again", at("hasFinalPlan", "readyTime !== null"), "readyTime === undefined"],
+    ],
+  ),
+  ...faults(
+    "src/runs/supervision/row-follower.ts",
+    ["src/runs/supervision/supervisor-election.postgres.test.ts"],
+    [
+      [
+        "each process reads the plan of a run with each of its changes",
+        at("RowFollower.#read", "store.runs.reload(known)"),
+        "store.runs.getMany(known.map(({ id }) => id))",
+      ],
+    ],
+  ),
+  ...faults(
+    "src/runs/runs.ts",
+    ["src/runs/supervision/supervisor-election.postgres.test.ts"],
+    [
+      [
+        "an extension reads the plan of its run while everybody's changes wait",
+        at("keepAlive", "transition(runCache.row(id) ?? id,"),
+        "transition(id,",
+      ],
     ],
   ),
   ...faults(

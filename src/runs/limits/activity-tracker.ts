@@ -92,7 +92,7 @@ export class ActivityTracker {
   async #writeMarks(marks: readonly (readonly [id: number, lastActivity: number])[]): Promise<void> {
     await this.#ctx.change(async (tx) => {
       for (const [id, lastActivity] of marks) {
-        const run = await tx.runs.transition(id, ["ready"], { lastActivity, idleEndsAt: null })
+        const run = await tx.runs.transition(this.#ctx.runCache.row(id) ?? id, ["ready"], { lastActivity, idleEndsAt: null })
         if (run) tx.afterCommit(() => this.#ctx.runCache.publish(run))
       }
     })

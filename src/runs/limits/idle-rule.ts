@@ -96,7 +96,7 @@ export class IdleRule {
     const idleEndsAt = this.endOf(id) ?? null
     if (run?.state !== "ready" || Math.abs((run.idleEndsAt ?? 0) - (idleEndsAt ?? 0)) < storedEndToleranceMs) return
     await change(async (tx) => {
-      const changed = await tx.runs.transition(id, ["ready"], { idleEndsAt })
+      const changed = await tx.runs.transition(run, ["ready"], { idleEndsAt })
       if (changed) tx.afterCommit(() => runCache.publish(changed))
     })
   }

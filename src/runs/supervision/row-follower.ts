@@ -57,7 +57,11 @@ export class RowFollower {
   async #read(ids: readonly number[]): Promise<void> {
     for (let from = 0; from < ids.length; from += maxRead) {
       const part = ids.slice(from, from + maxRead)
-      const rows = new Map((await this.#ctx.store.runs.getMany(part)).map((row) => [row.id, row]))
+      const { runCache, store } = this.#ctx
+      const known = part.flatMap((id) => runCache.row(id) ?? [])
+      const unknown = part.filter((id) => !runCache.row(id))
+      const read = await Promise.all([store.runs.reload(known), unknown.length > 0 ? store.runs.getMany(unknown) : []])
+      const rows = new Map(read.flat().map((row) => [row.id, row]))
       for (const id of part) publishStored(this.#ctx, id, rows.get(id))
     }
   }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import { setTimeout as pause } from "node:timers/promises"
+import pg from "pg"
 import type { Engine } from "#engine"
 import { silentLogger, systemClock } from "#kit"
 import { openStore, type Store } from "#store"
@@ -120,6 +121,27 @@ test("every process tells which runs are idle, and when they end for that", asyn
   assert.equal(other.idleEnd(kept), undefined)
   await eventually("the supervisor hears of it", () => supervisor.idleEnd(kept) === undefined)
   assert.deepEqual(await idle(), ids.slice(1))
+})
+
+test("a change of a run that was ready reads its plan in no process, since that may be long", async (t) => {
+  const clock = new SteppedClock()
+  await using cluster = await openCluster({ clock, settings: { sampleEveryMs: 50 } })
+  const { fixture, openProcess } = cluster
+  const supervisor = await openProcess(lasting)
+  await eventually("the first process supervises", () => supervisor.isLeader())
+  const other = await openProcess({ mode: "never" })
+  const { id } = await other.start(fixture.request("fake/http"))
+  assert.equal((await other.waitUntilSettled(id)).state, "ready")
+  const sent = t.mock.method(pg.Client.prototype, "query")
+  clock.advance(1_000)
+  await other.keepAlive(id)
+  await eventually("the supervisor hears of it", () => supervisor.lastActivity(id) === other.lastActivity(id))
+  const queries = sent.mock.calls.map(({ arguments: [query] }) => (typeof query === "string" ? query : (query as { text: string }).text))
+  assert.ok(queries.some((sql) => sql.startsWith('update "runs"')))
+  assert.deepEqual(
+    queries.filter((sql) => sql.includes('"spec"')),
+    [],
+  )
 })
 
 test("a process that cannot begin says why, and another one supervises", async () => {

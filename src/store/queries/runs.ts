@@ -3,7 +3,7 @@ import { tables } from "../tables/index.ts"
 import { liveRunMapper, removedRunMapper, runWithoutPlanMapper } from "../tables/runs.ts"
 import type { QueryBuilder } from "./query-builder.ts"
 import { insertedValues, pickArguments } from "./rows.ts"
-import { pickColumns, rowColumns } from "./select.ts"
+import { column, pickColumns, rowColumns } from "./select.ts"
 
 type Args = Readonly<Record<string, unknown>>
 
@@ -19,6 +19,13 @@ const isQueued = sql<boolean>`state = 'queued'`
 
 export const runQueries = {
   runByKey: ({ db }: QueryBuilder, args: { key: string }) => db.selectFrom("runs").select(rowColumns("runs")).where("key", "=", args.key),
+
+  runsWithoutPlan: ({ db, among }: QueryBuilder, args: { ids: readonly number[] }) =>
+    db
+      .selectFrom("runs")
+      .select(pickColumns("runs", runWithoutPlanMapper))
+      .where(among(column("runs", "id"), args.ids))
+      .orderBy("id"),
 
   liveRuns: ({ db }: QueryBuilder, _: object) => db.selectFrom("runs").select(rowColumns("runs")).where(liveCondition).orderBy("id"),
 

@@ -4,6 +4,11 @@ export interface RunReads {
   get(id: number): Promise<RunRow | undefined>
   /** Those that exist, in the order of their IDs. */
   getMany(ids: readonly number[]): Promise<RunRow[]>
+  /**
+   * The same for runs whose rows are known. A plan may have 500 KiB and is final once its run is
+   * `ready`: then it is taken from the known row.
+   */
+  reload(known: readonly RunRow[]): Promise<RunRow[]>
   byKey(key: string): Promise<RunRow | undefined>
   /** All runs in a live state, oldest first. */
   live(): Promise<RunRow[]>
@@ -44,9 +49,12 @@ export interface RunWrites {
    * one. Otherwise it throws `DuplicateError` (`runId`), and the change must be rolled back.
    */
   insertAs(id: number, row: Parameters<RunWrites["insert"]>[0]): Promise<RunRow>
-  /** Changes the run only while its state is one of `from`; otherwise returns undefined. */
+  /**
+   * Changes the run only while its state is one of `from`; otherwise returns undefined. A known row
+   * instead of the ID is reloaded.
+   */
   transition(
-    id: number,
+    run: number | RunRow,
     from: readonly RunRow["state"][],
     fields: Partial<Omit<RunRow, "id" | "key" | "userName">>,
   ): Promise<RunRow | undefined>

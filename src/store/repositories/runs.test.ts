@@ -26,3 +26,24 @@ test("a change of a run neither writes nor reads its plan, which may be long, un
   assert.deepEqual(replanned?.spec, (await store.runs.get(run.id))?.spec)
   assert.equal(replanned?.spec.home, spec.home)
 })
+
+test("the plan of a run that was ready is taken from the known row, and that of any other is read", async () => {
+  await using fixture = await createIdentityFixture()
+  const { store } = fixture
+  const { id: userId } = await addUser(store, "eve")
+  const { id: imageId } = await addImage(store, userId)
+  const projects = await Promise.all([1, 2].map(() => addProject(store, { userId, imageId })))
+  const [early, ready] = await Promise.all(
+    projects.map(({ id }, n) => store.change((tx) => tx.runs.insert(runRow(userId, id, n === 0 ? {} : { state: "ready", readyTime: 1 })))),
+  )
+  assert.ok(early && ready)
+  const spec = { ...early.spec, home: "/other" }
+  await store.change((tx) => tx.runs.transition(early.id, ["queued"], { spec }))
+  const changed = await store.change((tx) => tx.runs.transition(ready, ["ready"], { lastActivity: 7 }))
+  assert.deepEqual([changed?.lastActivity, changed?.spec], [7, ready.spec])
+  assert.equal(changed?.spec, ready.spec)
+  const rows = await store.runs.reload([ready, early])
+  assert.deepEqual(rows, [await store.runs.get(early.id), changed])
+  assert.deepEqual([rows[0]?.spec.home, rows[1]?.spec === ready.spec], ["/other", true])
+  assert.equal(await store.change((tx) => tx.runs.transition(ready, ["starting"], {})), undefined)
+})

@@ -14,6 +14,7 @@ import type { RunFilter, RunReads, RunWrites } from "./run-types.ts"
 const q = {
   get: query("get", "runs"),
   getMany: query("getMany", "runs"),
+  getManyWithoutPlan: query("runsWithoutPlan"),
   byKey: query("runByKey"),
   live: query("liveRuns"),
   admitted: query("admittedRuns"),
@@ -55,6 +56,17 @@ export class RunRepository implements RunReads, RunWrites {
 
   async getMany(ids: readonly number[]): Promise<RunRow[]> {
     return (await this.#context.runner.all(q.getMany, { ids })).map(runsTable.toRow)
+  }
+
+  async reload(known: readonly RunRow[]): Promise<RunRow[]> {
+    const final = new Map(known.flatMap((row) => (hasFinalPlan(row) ? [[row.id, row]] : [])))
+    const others = known.flatMap(({ id }) => (final.has(id) ? [] : [id]))
+    const [read, rest] = await Promise.all([
+      final.size > 0 ? this.#context.runner.all(q.getManyWithoutPlan, { ids: [...final.keys()] }) : [],
+      others.length > 0 ? this.getMany(others) : [],
+    ])
+    const rows = read.map(runWithoutPlanMapper.toRow).map((row) => ({ ...row, spec: (final.get(row.id) as RunRow).spec }))
+    return [...rows, ...rest].sort((a, b) => a.id - b.id)
   }
 
   async byKey(key: string): Promise<RunRow | undefined> {
@@ -145,8 +157,12 @@ export class RunRepository implements RunReads, RunWrites {
     return run
   }
 
-  async transition(id: number, from: readonly RunState[], fields: Parameters<RunWrites["transition"]>[2]): Promise<RunRow | undefined> {
-    const row = await this.get(id)
+  async transition(
+    run: number | RunRow,
+    from: readonly RunState[],
+    fields: Parameters<RunWrites["transition"]>[2],
+  ): Promise<RunRow | undefined> {
+    const row = typeof run === "number" ? await this.get(run) : (await this.reload([run]))[0]
     return row !== undefined && from.includes(row.state) ? this.update(row, fields) : undefined
   }
 
@@ -176,6 +192,10 @@ export class RunRepository implements RunReads, RunWrites {
   #one(values: readonly ColumnValue[] | undefined): RunRow | undefined {
     return values && runsTable.toRow(values)
   }
+}
+
+function hasFinalPlan({ readyTime }: RunRow): boolean {
+  return readyTime !== null
 }
 
 /** Live and ended runs have indexes of their own; other selections of states do not. */
