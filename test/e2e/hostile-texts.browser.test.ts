@@ -166,17 +166,22 @@ test("pages of the gateway show nothing of a hostile address", options, async ()
   await admin.stopRun({ query: { ID: run.ID } })
 })
 
-/** A tab that measures its longest task, in which nothing else happens. */
-async function openTabWithTasks(): Promise<{ tab: Page; longestMs(): Promise<number> }> {
+/** A tab that measures the longest time in which nothing else than one task happens. */
+async function openWatchedTab(): Promise<{ tab: Page; longestMs(): Promise<number> }> {
   const tab = await page.context().newPage()
   await tab.addInitScript(() => {
-    const found = { longestMs: 0 }
+    const found = { longestMs: 0, last: performance.now() }
     Object.assign(globalThis, { found })
-    new PerformanceObserver((list) => {
-      for (const { duration } of list.getEntries()) found.longestMs = Math.max(found.longestMs, duration)
-    }).observe({ type: "longtask", buffered: true })
+    setInterval(() => {
+      found.longestMs = Math.max(found.longestMs, performance.now() - found.last)
+      found.last = performance.now()
+    }, 20)
   })
-  return { tab, longestMs: () => tab.evaluate(() => (globalThis as unknown as { found: { longestMs: number } }).found.longestMs) }
+  const longestMs = async () => {
+    await tab.evaluate(() => new Promise((resolve) => setTimeout(resolve, 200)))
+    return tab.evaluate(() => (globalThis as unknown as { found: { longestMs: number } }).found.longestMs)
+  }
+  return { tab, longestMs }
 }
 
 test("output that changes its direction at each letter does not stop its page", options, async () => {
@@ -187,19 +192,19 @@ test("output that changes its direction at each letter does not stop its page", 
   const as = basicAuth("admin", server.password)
   const print = () => sendRequest(server.appsUrl, "GET", `/run/${run.ID}/log/${line}`, { as })
   await eventually("the program answers", async () => (await print()).status === 200)
-  for (let round = 0; round < 100; round += 1) await Promise.all(Array.from({ length: 15 }, print))
-  const { tab, longestMs } = await openTabWithTasks()
+  for (let round = 0; round < 130; round += 1) await Promise.all(Array.from({ length: 15 }, print))
+  const { tab, longestMs } = await openWatchedTab()
   await tab.goto(`${server.baseUrl}/ui/runs/${run.ID}?tab=logs`)
   await tab.getByText("\u05d0b\u05d0b").first().waitFor()
   await tab.screenshot()
   const ms = await longestMs()
   await tab.close()
   await admin.stopRun({ query: { ID: run.ID } })
-  assert.ok(ms < 2_000, `${ms} ms`)
+  assert.ok(ms < 3_000, `${ms} ms`)
 })
 
 test("texts that change their direction at each letter stop no page", options, async () => {
-  const { tab, longestMs } = await openTabWithTasks()
+  const { tab, longestMs } = await openWatchedTab()
   const text = "\u05d0b".repeat(80_000)
   const lines = "\u05d0b".repeat(500)
   const notebook = {
@@ -220,7 +225,11 @@ test("texts that change their direction at each letter stop no page", options, a
     await sendRequest(server.filesUrl, "PUT", `/users/admin/${name}`, { as, body: Buffer.from(body) })
   await admin.updateProject({ body: { ID: project, Doc: text } })
   const longest: Record<string, number> = {}
-  const paths = [`projects/${project}`, ...Object.keys(files).map((name) => `files?path=/users/admin&file=${name}`)]
+  const paths = [
+    `projects/${project}`,
+    `projects/${project}/edit`,
+    ...Object.keys(files).map((name) => `files?path=/users/admin&file=${name}`),
+  ]
   for (const path of paths) {
     await tab.goto(`${server.baseUrl}/ui/${path}`)
     await tab.getByText("\u05d0b\u05d0b").first().waitFor()
@@ -228,5 +237,5 @@ test("texts that change their direction at each letter stop no page", options, a
     longest[path] = await longestMs()
   }
   await tab.close()
-  assert.ok(Math.max(...Object.values(longest)) < 2_000, JSON.stringify(longest))
+  assert.ok(Math.max(...Object.values(longest)) < 4_000, JSON.stringify(longest))
 })

@@ -2,6 +2,7 @@ import { useState } from "react"
 import { resourceTexts } from "../text/resources.ts"
 import { Button } from "./button.tsx"
 import { type FieldProps, TextArea } from "./fields.tsx"
+import { maxPieceLength } from "./long-text/text-pieces.ts"
 import { Markdown, type RenderImage } from "./markdown/markdown.tsx"
 import "./forms.css"
 
@@ -17,9 +18,14 @@ function rowsOf(text: string): number {
   return Math.min(18, Math.max(5, text.split("\n").length + 1))
 }
 
+/** Whether a control could take seconds to lay out a line that somebody else wrote. */
+function hasLongLine(text: string): boolean {
+  return text.split("\n").some((line) => line.length > maxPieceLength)
+}
+
 /** Markdown to write, with a preview of how it reads. */
 export function DocField({ value, onValue, error, label, renderImage }: DocFieldProps) {
-  const [isPreview, setPreview] = useState(false)
+  const [isPreview, setPreview] = useState(hasLongLine(value))
   const { editing } = resourceTexts
   return (
     <div className="doc-field">
