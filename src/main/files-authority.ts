@@ -3,7 +3,7 @@ import type { Events } from "#events"
 import type { Authority } from "#files"
 import type { Clock } from "#kit"
 import type { StorageQuotas } from "#runs"
-import type { Store } from "#store"
+import { readAsPerson, type Store } from "#store"
 import { toAccessRefusal, unauthenticatedUser } from "./access-refusal.ts"
 
 /**
@@ -18,6 +18,10 @@ export function createFilesAuthority(made: {
   quotas: StorageQuotas
 }): Authority {
   const { store, identity, events, clock, quotas } = made
+  const accessOf: Authority["access"] = async (userId, paths) => {
+    const caller = await impersonate(store, await store.users.get(userId), clock.now())
+    return caller ? loadFileAccess(store, caller, paths) : paths.map(() => ({ level: "none", canReplace: false }))
+  }
   return {
     recordRefusals({ userName = unauthenticatedUser, address, isWrite, code, count }) {
       events.requestRefused({ userName, address, requestId: "" }, isWrite ? "writeFiles" : "readFiles", { code, count })
@@ -27,10 +31,8 @@ export function createFilesAuthority(made: {
       if (caller instanceof AuthenticationFailure) return toAccessRefusal(caller)
       return { ok: true, userId: caller.userId, userName: caller.userName, readOnly: !caller.scopes.includes("write") }
     },
-    async access(userId, paths) {
-      const caller = await impersonate(store, await store.users.get(userId), clock.now())
-      return caller ? loadFileAccess(store, caller, paths) : paths.map(() => ({ level: "none", canReplace: false }))
-    },
+    // A path costs dozens of queries, and a person may ask about hundreds of paths at once.
+    access: (userId, paths) => readAsPerson(userId, () => accessOf(userId, paths)),
     mountAreas: (paths) => mountKeys(store, paths),
     storageQuota: (account) => quotas.quotaOf(account),
   }

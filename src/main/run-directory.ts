@@ -3,7 +3,7 @@ import type { Events } from "#events"
 import type { PortAssignments, RunDirectory, Visitor } from "#gateway"
 import type { Logger } from "#kit"
 import type { Runs } from "#runs"
-import type { Store } from "#store"
+import { readAsPerson, type Store } from "#store"
 import { toAccessRefusal, unauthenticatedUser } from "./access-refusal.ts"
 
 /**
@@ -16,6 +16,14 @@ export function createRunDirectory(made: { store: Store; identity: Identity; eve
     const only = scopedRunId(caller)
     return { userId: caller.userId, credentialId: caller.credential.id, ...(only === undefined ? {} : { scopedRunId: only }) }
   }
+  const canOpen: RunDirectory["canOpen"] = async (visitor, runId) => {
+    const caller = await identity.refreshCaller(visitor.userId, visitor.credentialId)
+    const run = runs.row(runId)
+    if (caller === undefined) return false
+    // A missing run costs the same queries as a hidden one, so the response time reveals nothing.
+    const resource = run ? runResource(run) : missingResource("run")
+    return (await decideWithGrants(store, caller, "run:open", resource)) === "yes" && run !== undefined
+  }
   return {
     byId: (id) => runs.target(id),
     byKey: (key) => runs.targetByKey(key),
@@ -25,14 +33,8 @@ export function createRunDirectory(made: { store: Store; identity: Identity; eve
       const caller = await identity.authenticate(authorization, undefined, address)
       return caller instanceof AuthenticationFailure ? toAccessRefusal(caller) : visitorOf(caller)
     },
-    async canOpen(visitor, runId) {
-      const caller = await identity.refreshCaller(visitor.userId, visitor.credentialId)
-      const run = runs.row(runId)
-      if (caller === undefined) return false
-      // A missing run costs the same queries as a hidden one, so the response time reveals nothing.
-      const resource = run ? runResource(run) : missingResource("run")
-      return (await decideWithGrants(store, caller, "run:open", resource)) === "yes" && run !== undefined
-    },
+    // Each request of somebody who does not own the run reads grants.
+    canOpen: (visitor, runId) => readAsPerson(visitor.userId, () => canOpen(visitor, runId)),
     claimTicket: (ticket) => store.change((tx) => tx.proofs.use(ticket), { urgent: true }),
     recordRefusal({ visitor, address, code }) {
       const name = async () =>

@@ -14,7 +14,8 @@ ${notice}
 
 Bounds with a setting can be changed by it; the others are constants. The limits that an
 administrator gives to people and groups stand in [limits.md](../how-to/limits.md) of the how-to
-pages.
+pages. Each of [several processes](../how-to/processes.md) counts connections, rates and work at a
+time by itself; runs, stored things and wrong passwords count in all of them together.
 
 ${sections.join("\n")}`
 }

@@ -80,6 +80,28 @@ export const store = [
     ],
   ),
   ...faults(
+    "src/main/files-authority.ts",
+    ["src/main/reading-people.test.ts"],
+    [
+      [
+        "questions about rights on files use all connections to PostgreSQL",
+        at("createFilesAuthority", "readAsPerson(userId, () => accessOf(userId, paths))"),
+        "accessOf(userId, paths)",
+      ],
+    ],
+  ),
+  ...faults(
+    "src/main/run-directory.ts",
+    ["src/main/reading-people.test.ts"],
+    [
+      [
+        "requests for others' runs use all connections to PostgreSQL",
+        at("createRunDirectory", "readAsPerson(visitor.userId, () => canOpen(visitor, runId))"),
+        "canOpen(visitor, runId)",
+      ],
+    ],
+  ),
+  ...faults(
     "src/store/lists/scan-limiter.ts",
     ["src/store/sqlite/scan-worker.integration.test.ts"],
     [["one person's searches occupy all slots", at("ScanLimiter.run", "return await person.semaphore.run(work)"), "return await work()"]],

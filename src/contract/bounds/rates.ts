@@ -49,7 +49,7 @@ export const rateBounds = {
     beyond: refused,
   },
   databaseReads: {
-    what: "Reads of a PostgreSQL database for requests that read and pages, at a time, of the 10 of a process",
+    what: "Reads of a PostgreSQL database for requests that read, pages, rights on files and others' runs, at a time, of the 10 of a process",
     value: 4,
     unit: "count",
     per: "person",

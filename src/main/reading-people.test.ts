@@ -1,0 +1,24 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { systemClock } from "#kit"
+import { readingPerson } from "#store"
+import { createFilesAuthority } from "./files-authority.ts"
+import { createRunDirectory } from "./run-directory.ts"
+
+test("questions about a person's rights on paths read as that person, and use few of the connections to PostgreSQL", async () => {
+  const readers: (number | undefined)[] = []
+  const get = async () => void readers.push(readingPerson())
+  const parts = { store: { users: { get } }, clock: systemClock }
+  const authority = createFilesAuthority(parts as unknown as Parameters<typeof createFilesAuthority>[0])
+  await Promise.all([authority.access(7, ["/users/ann"]), authority.access(8, ["/users/ann"])])
+  assert.deepEqual(readers, [7, 8])
+})
+
+test("requests for somebody else's run read as the person who sent them", async () => {
+  const readers: (number | undefined)[] = []
+  const refreshCaller = async () => void readers.push(readingPerson())
+  const parts = { identity: { refreshCaller }, runs: { row: () => undefined } }
+  const directory = createRunDirectory(parts as unknown as Parameters<typeof createRunDirectory>[0])
+  assert.equal(await directory.canOpen({ userId: 7, credentialId: "token:1" }, 1), false)
+  assert.deepEqual(readers, [7])
+})
