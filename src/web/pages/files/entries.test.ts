@@ -16,6 +16,20 @@ test("directories come first, numbers in names count as numbers, and ties go by 
   assert.equal(names(sortEntries(times, { by: "time", isDescending: true })), "new,old")
 })
 
+test("thousands of names that take long to compare are sorted by their codes", () => {
+  const few = [entry("f10", 1), entry("f9", 5), entry("z")]
+  const many = [...Array.from({ length: 200 }, (_, i) => entry(`n${i}`, 1)), ...few]
+  let comparisons = 0
+  const slowly = () => {
+    comparisons += 1
+    return comparisons * 2_000
+  }
+  const sorted = names(sortEntries(many, { by: "name", isDescending: false }, slowly))
+  assert.ok(sorted.startsWith("z,f10,f9,n0,n1,n10,n100,"), sorted.slice(0, 60))
+  assert.ok(comparisons <= 3, `${comparisons} looks at the clock`)
+  assert.ok(names(sortEntries(many, { by: "name", isDescending: false }, () => 0)).startsWith("z,f9,f10,n0,n1,n2,"))
+})
+
 test("a filter finds names in any case", () => {
   assert.equal(names(filterEntries([entry("Über"), entry("x")], "üb")), "Über")
   assert.equal(filterEntries([entry("a"), entry("b")], " ").length, 2)

@@ -6,10 +6,43 @@ export interface Sorting {
   isDescending: boolean
 }
 
+type Compare = (one: FileEntry, other: FileEntry) => number
+
 const collator = new Intl.Collator(undefined, { numeric: true })
 
-/** Directories first, then by the chosen column; equal ones by name. */
-export function sortEntries(entries: readonly FileEntry[], { by, isDescending }: Sorting): FileEntry[] {
+/** Long names of many accents or digits take microseconds to compare, and a folder has thousands. */
+const maxCollatingMs = 1_000
+const comparisonsPerLook = 64
+
+class SlowNamesError extends Error {}
+
+/** Compares names as people do. Throws `SlowNamesError` when all together took too long. */
+function compareByCollation(now: () => number): Compare {
+  const until = now() + maxCollatingMs
+  let count = 0
+  return (one, other) => {
+    count += 1
+    if (count % comparisonsPerLook === 0 && now() > until) throw new SlowNamesError()
+    return collator.compare(one.Name, other.Name)
+  }
+}
+
+const compareByCode: Compare = (one, other) => (one.Name < other.Name ? -1 : one.Name > other.Name ? 1 : 0)
+
+/**
+ * Directories first, then by the chosen column; equal ones by name. If it takes too long to compare
+ * the names as people do, their characters' codes count.
+ */
+export function sortEntries(entries: readonly FileEntry[], sorting: Sorting, now: () => number = () => performance.now()): FileEntry[] {
+  try {
+    return sortBy(entries, sorting, compareByCollation(now))
+  } catch (error) {
+    if (!(error instanceof SlowNamesError)) throw error
+    return sortBy(entries, sorting, compareByCode)
+  }
+}
+
+function sortBy(entries: readonly FileEntry[], { by, isDescending }: Sorting, compareNames: Compare): FileEntry[] {
   const sign = isDescending ? -1 : 1
   const compare = {
     name: () => 0,
@@ -20,7 +53,7 @@ export function sortEntries(entries: readonly FileEntry[], { by, isDescending }:
     (one, other) =>
       Number(other.IsDirectory) - Number(one.IsDirectory) ||
       sign * compare(one, other) ||
-      (by === "name" ? sign : 1) * collator.compare(one.Name, other.Name),
+      (by === "name" ? sign : 1) * compareNames(one, other),
   )
 }
 
