@@ -10,7 +10,9 @@ type Compare = (one: FileEntry, other: FileEntry) => number
 
 const collator = new Intl.Collator(undefined, { numeric: true })
 
-/** Long names of many accents or digits take microseconds to compare, and a folder has thousands. */
+/**
+ * Long names of many accents or digits take microseconds to compare, and a folder has thousands.
+ */
 const maxCollatingMs = 1_000
 const comparisonsPerLook = 64
 
