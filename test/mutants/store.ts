@@ -76,6 +76,11 @@ export const store = [
     ["src/store/postgres/shared-reads.postgres.test.ts"],
     [
       ["a read gets an answer from before it was asked for", at("PostgresDriver.#read", "void this.#waiting.delete(key)"), "undefined"],
+      [
+        "all of a person's requests that share an answer go on at once",
+        at("PostgresDriver.#read", "if (person !== undefined) await waitForTurn(person, { length: textLengthOf(result) }, {})"),
+        "",
+      ],
       ["readers change each other's rows", at("PostgresDriver.#read", "[...result.rows]"), "result.rows"],
     ],
   ),

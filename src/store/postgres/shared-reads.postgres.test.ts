@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import { postgresServer } from "../testing/postgres.ts"
-import { addUser } from "../testing/samples.ts"
+import { addImage, addUser } from "../testing/samples.ts"
 import { readAsPerson } from "./reading-person.ts"
 
 const server = await postgresServer()
@@ -31,6 +31,26 @@ test("readers that share an answer do not change each other's rows", async () =>
   const lists = await Promise.all([list(), list()])
   const names = lists.map(({ rows }) => rows.map(({ userName }) => userName))
   assert.deepEqual(names, Array(2).fill(["dan", "eve"]))
+})
+
+test("a person's requests that share a long answer go on a few in each turn of the event loop", async () => {
+  await using database = await server.make()
+  await using store = await database.open()
+  const { id: userId } = await addUser(store, "ann")
+  const { id } = await addImage(store, userId)
+  await store.change((tx) => tx.images.update(id, { doc: "x".repeat(200_000) }))
+  let ofTurn = 0
+  let most = 0
+  const counting = { ended: false }
+  const countTurn = () => {
+    ofTurn = 0
+    if (!counting.ended) setImmediate(countTurn)
+  }
+  countTurn()
+  const read = () => readAsPerson(userId, () => store.images.get(id)).then(() => (most = Math.max(most, ++ofTurn)))
+  await Promise.all(Array.from({ length: 60 }, read))
+  counting.ended = true
+  assert.ok(most <= 10, `${most} went on in one turn`)
 })
 
 test("reads of one person leave connections for those of others", async () => {
