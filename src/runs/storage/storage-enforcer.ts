@@ -1,5 +1,4 @@
 import { bounds } from "#contract"
-import { Yielder } from "#kit"
 import type { RunRow } from "#store"
 import type { RunsContext } from "../context.ts"
 import { stopWithReason } from "../lifecycle/ending.ts"
@@ -113,27 +112,14 @@ export class StorageEnforcer {
     await this.#makeRoom()
   }
 
-  /**
-   * Changed limits and owners reach the kernel by a count. Groups may have thousands of members,
-   * each with a quota that names them all.
-   */
+  /** Changed limits and owners reach the kernel by a count. */
   async #applyChanges(owners: ReadonlySet<string>): Promise<void> {
-    const yielder = new Yielder()
     const changes = this.#quotas.takeChanges()
     const { users, groups, datasets } = changes
-    const ask = async (names: Iterable<string>) => {
-      for (const name of names) {
-        await this.#quotas.quotaOf(name)
-        await yielder.pause()
-      }
-    }
-    if (users.size + groups.size > 0) await ask(owners)
+    if (users.size + groups.size > 0) for (const name of owners) await this.#quotas.quotaOf(name)
     if (users.size + groups.size + datasets.size === 0 || !(await this.#meter.hasQuotas())) return
-    await ask(await this.#quotas.changedPeople(changes))
-    for (const id of datasets) {
-      await this.#quotas.recountOwnerOf(id)
-      await yielder.pause()
-    }
+    for (const name of await this.#quotas.changedPeople(changes)) await this.#quotas.quotaOf(name)
+    for (const id of datasets) await this.#quotas.recountOwnerOf(id)
   }
 
   /** Updates the highest free space; true if the disk is nearly full or fills fast. */

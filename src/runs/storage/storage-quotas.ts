@@ -1,4 +1,5 @@
 import type { EffectiveLimits } from "#contract"
+import { Yielder } from "#kit"
 import { type RowPage, type RowPageRequest, type Store, type UserRow, unrestrictedViewer } from "#store"
 import { loadLimits } from "../limits/effective-limits.ts"
 import { divideAreas } from "./storage-areas.ts"
@@ -30,6 +31,7 @@ export class StorageQuotas {
   readonly #accounts = new Map<string, { account: StorageAccount; until: number }>()
   /** By the group's ID. Each member's quota names all of them. */
   readonly #members = new Map<number, { names: Promise<string[]>; until: number }>()
+  readonly #yielder = new Yielder()
 
   /** `defaults` apply to people without a limit of their own or of a group. */
   constructor(store: Readable, defaults: EffectiveLimits) {
@@ -39,9 +41,11 @@ export class StorageQuotas {
 
   /**
    * Null: the person does not exist. A person without a count, or with one for another limit, is
-   * added to the next round of counts.
+   * added to the next round of counts. Quotas of many people are read in several turns of the event
+   * loop: each names all members of the person's groups, of which there may be thousands.
    */
   async quotaOf(userName: string): Promise<StorageQuota | null> {
+    await this.#yielder.pause()
     const user = await this.#store.users.byName(userName)
     if (!user || user.deletedAt !== null) return null
     const { users, groups: allGroups } = this.#store
