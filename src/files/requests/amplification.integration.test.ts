@@ -7,6 +7,7 @@ import { bounds } from "#contract"
 import { FairScheduler, sharedScheduler, Yielder } from "#kit"
 import { eventually } from "../../../test/fixtures/eventually.ts"
 import { asRoot, basic, owner, TestFilesServer, workerPid } from "../../../test/fixtures/files/files-server.ts"
+import { RightsCache } from "../access/rights-cache.ts"
 import { DirectoryHandle } from "../tree/directory-handle.ts"
 import { parseXml, serializeXml, type XmlElement } from "../xml/xml.ts"
 import { CopyQueue } from "./request-limiter.ts"
@@ -283,6 +284,17 @@ test("requests of a person whose others took milliseconds of a turn wait for lat
   t.mock.method(DirectoryHandle.prototype, "openDescendant", function (this: DirectoryHandle, names: readonly string[]) {
     for (const until = performance.now() + 1; performance.now() < until; );
     return openDescendant.call(this, names)
+  })
+  // The requests begin in as many turns as they need, and go on in one.
+  const { identify } = RightsCache.prototype
+  const all = Promise.withResolvers<void>()
+  let arrived = 0
+  t.mock.method(RightsCache.prototype, "identify", async function (this: RightsCache, ...given: Parameters<typeof identify>) {
+    arrived += 1
+    if (arrived === connections.length) all.resolve()
+    await all.promise
+    await nextLoop()
+    return identify.apply(this, given)
   })
   const waits = t.mock.method(sharedScheduler, "waitForNextSlot").mock
   await answers('"not_found"}HTTP')
