@@ -1,4 +1,5 @@
 import { bounds } from "#contract"
+import type { TurnOwner } from "./turn-budget.ts"
 
 const turnMs = bounds.http.turnRequestMs.value
 /** As many of a group as are tried in a turn: more take longer than it lasts. */
@@ -10,9 +11,6 @@ interface Group {
   readonly waiting: (() => void)[]
 }
 
-/** The ID of a person, or an address. */
-type Key = number | string
-
 /**
  * Begins requests of each person or address for a short time in one turn of the event loop, and the
  * others in the next turns, in their order. Each of hundreds of connections may have a request
@@ -20,7 +18,7 @@ type Key = number | string
  * handled. Requests that write together share a transaction: a few of a person begin in each turn.
  */
 export class RequestTurns {
-  readonly #groups = new Map<Key, Group>()
+  readonly #groups = new Map<TurnOwner, Group>()
   readonly #now: () => number
   #isScheduled = false
 
@@ -34,14 +32,14 @@ export class RequestTurns {
    * counts for `ownKey()`: people whose credentials are known do not wait for others of their
    * address.
    */
-  run(key: Key, begin: () => void, ownKey: () => Key | undefined = () => undefined): void {
+  run(key: TurnOwner, begin: () => void, ownKey: () => TurnOwner | undefined = () => undefined): void {
     const own = this.#isFree(key) ? key : (ownKey() ?? key)
     const group = this.#groupOf(own)
     if (this.#isFree(own)) this.#begin(group, begin)
     else group.waiting.push(begin)
   }
 
-  #isFree(key: Key): boolean {
+  #isFree(key: TurnOwner): boolean {
     const group = this.#groupOf(key)
     return group.waiting.length === 0 && this.#hasTime(group)
   }
@@ -55,7 +53,7 @@ export class RequestTurns {
     begin()
   }
 
-  #groupOf(key: Key): Group {
+  #groupOf(key: TurnOwner): Group {
     const group = this.#groups.get(key) ?? { since: undefined, waiting: [] }
     this.#groups.set(key, group)
     this.#schedule()
