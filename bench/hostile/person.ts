@@ -7,7 +7,7 @@ import type { Attack } from "./attack.ts"
 
 const password = "correct horse battery"
 
-interface Attacker {
+export interface Attacker {
   client: Client
   headers: Record<string, string>
   server: ServerProcess
@@ -23,7 +23,7 @@ async function createAttacker(server: ServerProcess): Promise<Attacker> {
 }
 
 /** Repeats some work `width` times at once, until it is disposed. */
-function repeat(width: number, work: () => Promise<unknown>): Disposable {
+export function repeat(width: number, work: () => Promise<unknown>): Disposable {
   let isOver = false
   const loop = async () => {
     while (!isOver) {
@@ -46,14 +46,14 @@ interface Sent {
 }
 
 /** Sends a request and reads its answer to the end. */
-async function send({ headers }: Attacker, url: string, options: Sent = {}): Promise<void> {
+export async function send({ headers }: Attacker, url: string, options: Sent = {}): Promise<void> {
   const response = await fetch(url, { ...options, headers: { ...headers, ...options.headers } })
   await response.arrayBuffer()
 }
 
 const json = { "content-type": "application/json" }
 
-function attack(name: string, begin: (attacker: Attacker) => Disposable | Promise<Disposable>): Attack {
+export function attack(name: string, begin: (attacker: Attacker) => Disposable | Promise<Disposable>): Attack {
   return { name, begin: async (server) => begin(await createAttacker(server)) }
 }
 
