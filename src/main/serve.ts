@@ -5,6 +5,7 @@ import { StoreError } from "#store"
 import { compose, type Quayside, StartStoppedError } from "./compose/compose.ts"
 import { SettingError } from "./settings/setting.ts"
 import { optionName, readSettings, type Settings, settingsHelp, settingsTable } from "./settings/settings.ts"
+import { setThreadPoolSize } from "./settings/thread-pool.ts"
 import { version } from "./version.ts"
 
 /**
@@ -12,6 +13,7 @@ import { version } from "./version.ts"
  * and runs until SIGINT or SIGTERM.
  */
 export async function serve(words: readonly string[]): Promise<number> {
+  setThreadPoolSize()
   // The server outlives the reader of its log.
   process.stderr.on("error", () => {})
   const stop = stopSignal()

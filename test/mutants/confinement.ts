@@ -30,6 +30,11 @@ export const confinement = [
     ],
   ),
   ...faults(
+    "src/main/serve.ts",
+    ["test/scripts/thread-pool.test.ts"],
+    [["starts that wait for directories occupy all threads of the pool", at("serve", "setThreadPoolSize()"), ""]],
+  ),
+  ...faults(
     "src/engine/docker/images/pull-progress.ts",
     ["src/engine/docker/images/pull-progress.test.ts"],
     [["an image has any number of layers", at("PullProgress.#countLayer", "<= maxLayers"), ">= 0"]],

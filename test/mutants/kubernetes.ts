@@ -78,7 +78,12 @@ export const kubernetes = [
         at("MountLocks.lock", "this.#lockAll(wanted)"),
         'this.#alone("", () => this.#lockAll(wanted))',
       ],
-      ["all starts of one person lock their paths at once", at("MountLocks.lock", "using _turn = await this.#queue.acquire(user)"), ""],
+      ["all starts of one person lock their paths at once", at("MountLocks.lock", "using _turn = await mountTurns.acquire(user)"), ""],
+      [
+        "locks of paths have turns of their own beside those of look-ups",
+        at("MountLocks.lock", "mountTurns.acquire(user)"),
+        "mountTurns.acquire(`locks of ${user}`)",
+      ],
       [
         "each directory that leads to a mount takes memory until its start ends",
         at("MountLocks.lock", "this.#held.add(key)"),

@@ -108,27 +108,13 @@ export const containerBounds = {
     beyond: "the start fails with `image_pull_failed`",
   },
   mountPins: {
-    what: "Starts that look up the directories of their mounts, at a time",
+    what: "Starts that look up the directories of their mounts, and on a cluster also starts and ends of starts that change the owners of these, at a time",
     value: 64,
     unit: "count",
     per: "process",
     beyond: "further ones wait",
   },
   mountPinsOfPerson: {
-    what: "Those of one person",
-    value: 2,
-    unit: "count",
-    per: "person",
-    beyond: "further ones wait",
-  },
-  mountLocks: {
-    what: "Starts and ends of starts on a cluster, in which the directories on the paths of their mounts change their owner, at a time",
-    value: 64,
-    unit: "count",
-    per: "process",
-    beyond: "further ones wait",
-  },
-  mountLocksOfPerson: {
     what: "Those of one person",
     value: 2,
     unit: "count",

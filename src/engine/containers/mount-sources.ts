@@ -3,9 +3,11 @@ import { Directory, OwnerQueue, splitPath } from "#kit"
 import { EngineError, type Mount } from "../engine.ts"
 
 /**
- * The starts that look up directories, by person. A program can keep the kernel from looking up a
- * name in its directory for seconds, and each call that waits occupies one of the few threads of
- * the pool. To be acquired before the mounts are authorized for the last time.
+ * The starts that look up directories or change their owners, and the ends of starts that do, by
+ * person. A program can keep the kernel from doing so in its directory for seconds, and each call
+ * that waits occupies a thread of the pool, which has more threads than there are turns. Each turn
+ * also has all directories of a path open. To be acquired before the mounts are authorized for the
+ * last time.
  */
 export const mountTurns = new OwnerQueue(bounds.containers.mountPins.value, bounds.containers.mountPinsOfPerson.value)
 

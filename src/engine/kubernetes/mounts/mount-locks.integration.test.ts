@@ -4,6 +4,8 @@ import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync, stat
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { test } from "node:test"
+import { bounds } from "#contract"
+import { mountTurns } from "../../containers/mount-sources.ts"
 import { MountLocks } from "./mount-locks.ts"
 
 const uid = 1000
@@ -165,6 +167,20 @@ test("starts of one person that lock long paths at once have few directories ope
   await Promise.all(long.map((source) => locks.unlock([source], "ann", () => [])))
   clearInterval(timer)
   assert.ok(most > 100 && most < 900, `${most} were open`)
+})
+
+test("locks of paths share the turns of their person's look-ups", async () => {
+  using root = filesRoot()
+  const long = `/users/bob${"/d".repeat(20)}`
+  mkdirSync(root.at(long), { recursive: true })
+  const locks = new MountLocks({ filesRoot: root.path, uid, gid: uid })
+  const turns = await Promise.all(Array.from({ length: bounds.containers.mountPinsOfPerson.value }, () => mountTurns.acquire("ann")))
+  let isLocked = false
+  const locking = locks.lock([mount], "ann").then(() => (isLocked = true))
+  await locks.lock([{ ...mount, source: long }], "bob")
+  assert.equal(isLocked, false)
+  for (const turn of turns) turn[Symbol.dispose]()
+  await locking
 })
 
 test("the long paths of starts take little memory while they are locked", async () => {

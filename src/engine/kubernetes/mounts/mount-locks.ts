@@ -1,12 +1,10 @@
 import type { BigIntStats } from "node:fs"
 import { lstat } from "node:fs/promises"
-import { bounds } from "#contract"
-import { type Directory, OwnerQueue } from "#kit"
+import type { Directory } from "#kit"
+import { mountTurns } from "../../containers/mount-sources.ts"
 import { EngineError, type Mount } from "../../engine.ts"
 import { type Enter, visitDirectories } from "./directory-walk.ts"
 import { keyOf, PathSet } from "./path-set.ts"
-
-const { mountLocks, mountLocksOfPerson } = bounds.containers
 
 /** Only a name's owner may rename or remove it, whoever may write to the directory. */
 const sticky = 0o1000
@@ -40,8 +38,6 @@ export class MountLocks {
   readonly #changes = new Map<string, Promise<void>>()
   /** The number of locks that have ended. */
   #ended = 0
-  /** Each start that locks, and each that unlocks, has all directories of a path open. */
-  readonly #queue = new OwnerQueue(mountLocks.value, mountLocksOfPerson.value)
 
   constructor(options: MountLockOptions) {
     this.#options = options
@@ -54,7 +50,7 @@ export class MountLocks {
   async lock(mounts: readonly Mount[], user: string): Promise<void> {
     const wanted = new Map(mounts.map((mount) => [keyOf(mount.source), mount]))
     for (const key of wanted.keys()) this.#held.add(key)
-    using _turn = await this.#queue.acquire(user)
+    using _turn = await mountTurns.acquire(user)
     await this.#lockAll(wanted)
   }
 
@@ -115,7 +111,7 @@ export class MountLocks {
    */
   async unlock(sources: readonly string[], user: string, needed: () => readonly string[]): Promise<void> {
     this.forget(sources)
-    using _turn = await this.#queue.acquire(user)
+    using _turn = await mountTurns.acquire(user)
     await this.#unlockAll(sources, needed)
   }
 
