@@ -296,12 +296,14 @@ export interface ImageInfo {
  */
 export type RecoveredSpec = Omit<RunSpec, "imagePolicy" | "diskMiB" | "registryDigest">
 
-/** The size of a run's writes to its own file system. */
+/** The size of a run's writes to its own file system; at least `uncountedBytes` if unknown. */
 export interface WritableLayer {
   bytes: number
   /** The `diskMiB` that the engine enforces; null if it enforces none. */
   maxMiB: number | null
 }
+/** More than any limit: counting took too long. */
+export const uncountedBytes = Number.MAX_SAFE_INTEGER
 
 export interface Mount {
   /**

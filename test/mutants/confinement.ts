@@ -129,6 +129,22 @@ export const confinement = [
         at("maxAtOnce", "bounds.containers.volumes.value"),
         "100_000",
       ],
+      [
+        "one person's slow directories keep everybody's from being counted",
+        at("runDu", "let ownerTimer = setTimeout(end, ownerTimeoutMs)"),
+        "let ownerTimer = setTimeout(() => {}, ownerTimeoutMs)",
+      ],
+    ],
+  ),
+  ...faults(
+    "src/runs/storage/layer-growth.ts",
+    ["src/runs/storage/layer-growth.test.ts"],
+    [
+      [
+        "a run whose files cannot be counted fills the disk, and another run is ended",
+        at("LayerGrowth.measureGrowth", "now >= uncountedBytes"),
+        "false",
+      ],
     ],
   ),
   ...faults(

@@ -82,7 +82,7 @@ export const kubernetes = [
       [
         "locks of paths have turns of their own beside those of look-ups",
         at("MountLocks.lock", "mountTurns.acquire(user)"),
-        "mountTurns.acquire(`locks of ${user}`)",
+        'mountTurns.acquire("")',
       ],
       [
         "each directory that leads to a mount takes memory until its start ends",

@@ -110,6 +110,13 @@ export const storageBounds = {
     per: "installation",
     beyond: "runs are counted at once",
   },
+  layerCountMs: {
+    what: "Time to count the files in their own file systems and volumes of one person's runs",
+    value: 20_000,
+    unit: "ms",
+    per: "person",
+    beyond: "the others count as more than any limit, and on a nearly full disk as those that grew most",
+  },
   openFilesMs: {
     what: "Time to look through a run's open files for deleted ones, which use space that no directory shows",
     value: 2_000,

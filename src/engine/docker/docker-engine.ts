@@ -24,6 +24,7 @@ import {
   type StartResult,
   type StartStep,
   type StoredImage,
+  uncountedBytes,
   type WritableLayer,
 } from "../engine.ts"
 import type { ExecContinuation, ExecProcess, ExecRequest } from "../exec.ts"
@@ -280,7 +281,7 @@ class DockerEngine implements Engine {
       this.#observer.writableLayers(signal),
       deletedFiles(running, { pathOf: ({ pid }) => `/proc/${pid}/root/`, countsSentFiles: false, signal }),
     ])
-    for (const [key, layer] of layers) layer.bytes += Math.min(deleted.get(key) ?? 0, Number.MAX_SAFE_INTEGER)
+    for (const [key, layer] of layers) layer.bytes += Math.min(deleted.get(key) ?? 0, uncountedBytes)
     return layers
   }
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { unsetLimits } from "#contract"
+import { uncountedBytes } from "#engine"
 import type { Limits, RunRow } from "#store"
 import type { Runs } from "../index.ts"
 import { eventually, RunsFixture } from "../testing/runs-fixture.ts"
@@ -203,6 +204,21 @@ test("a filling disk triggers a measurement at once, and an already full disk tr
   const other = await ready(runs, it.fixture.request("fake/http"))
   await it.pass(runs, other.id, minute)
   assert.equal(samplesNow, 2)
+})
+
+test("files that cannot be counted in time are more than `MaxDisk` allows", async () => {
+  await using it = await withLimits({ MaxDisk: 120 })
+  const { fake } = it.fixture
+  const engine = await it.fixture.engine()
+  let bytes = 0
+  engine.writableLayers = async () => new Map([...fake.containers.keys()].map((key) => [key, { bytes, maxMiB: 90 }]))
+  await using runs = await it.fixture.runs({ engine })
+  const { id } = await ready(runs, it.fixture.request("fake/http"))
+  bytes = uncountedBytes
+  await over(it.fixture, id)
+  const { reason } = await it.fixture.row(id)
+  assert.equal(reason?.code, "disk_full")
+  assert.match(reason?.msg ?? "", /take too long to be counted, and 120 MiB are allowed/)
 })
 
 test("a live run's last samples of usage are in memory", async () => {

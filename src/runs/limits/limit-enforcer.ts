@@ -1,4 +1,5 @@
 import { bounds, type Limits } from "#contract"
+import { uncountedBytes } from "#engine"
 import type { RunRow } from "#store"
 import type { RunsContext } from "../context.ts"
 import { stopWithReason } from "../lifecycle/ending.ts"
@@ -101,7 +102,10 @@ export class LimitEnforcer {
 
   async #enforceMaxDisk(run: RunRow, bytes: number, limit: number): Promise<boolean> {
     const written = Math.floor(bytes / mib)
-    const text = `${written} MiB were written to the file systems of runs, of ${limit} MiB that are allowed`
+    const text =
+      bytes < uncountedBytes
+        ? `${written} MiB were written to the file systems of runs, of ${limit} MiB that are allowed`
+        : `The files that runs wrote to their file systems take too long to be counted, and ${limit} MiB are allowed`
     if (written > limit) return this.#stop(run, "disk_full", `${text}; this run wrote most`)
     if (written < limit * warningShare || limit === 0) this.#warnedOfDisk.delete(run.id)
     else if (!this.#warnedOfDisk.has(run.id)) {
@@ -117,7 +121,7 @@ export class LimitEnforcer {
    */
   #warnOfEngineLimit(run: RunRow): void {
     const { bytes = 0, maxMiB = null } = this.#usage.layerOf(run) ?? {}
-    if (maxMiB === null || bytes <= maxMiB * mib || this.#warnedOfEngineLimit.has(run.id)) return
+    if (maxMiB === null || bytes <= maxMiB * mib || bytes >= uncountedBytes || this.#warnedOfEngineLimit.has(run.id)) return
     this.#warnedOfEngineLimit.add(run.id)
     const text = `The run wrote ${Math.floor(bytes / mib)} MiB to its own file system, more than the ${maxMiB} MiB that were allowed when it was started`
     this.#ctx.events.warning(run, `${text}: its programs soon get errors of a full disk, until it is started again`)

@@ -1,4 +1,4 @@
-import type { WritableLayer } from "#engine"
+import { uncountedBytes, type WritableLayer } from "#engine"
 import type { RunRow } from "#store"
 import type { RunsContext } from "../context.ts"
 import type { UsageMonitor } from "../limits/usage-monitor.ts"
@@ -24,7 +24,10 @@ export class LayerGrowth {
     this.#now = new Map()
   }
 
-  /** Measures through the engine; returns nothing for another disk or after an error. */
+  /**
+   * Measures through the engine; returns nothing for another disk or after an error, and `Infinity`
+   * for a layer that cannot be counted in time.
+   */
   async measureGrowth({ freeBytes, totalBytes }: DiskSpace): Promise<(run: RunRow) => number> {
     const { closed, engine, logger } = this.#ctx
     const free = await engine.freeDisk(closed)
@@ -34,6 +37,9 @@ export class LayerGrowth {
     } catch (err) {
       if (!closed.aborted) logger.warn({ err }, "measuring the runs' writable layers failed")
     }
-    return ({ key }) => Math.max(0, (this.#now.get(key)?.bytes ?? 0) - (this.#before.get(key) ?? 0))
+    return ({ key }) => {
+      const now = this.#now.get(key)?.bytes ?? 0
+      return now >= uncountedBytes ? Number.POSITIVE_INFINITY : Math.max(0, now - (this.#before.get(key) ?? 0))
+    }
   }
 }

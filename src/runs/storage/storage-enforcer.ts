@@ -218,14 +218,12 @@ export class StorageEnforcer {
     const space = await this.#meter.diskSpace()
     if (!space.isLow) return
     const stored = mostGrown(this.#writers(), this.#growth.recentGrowth())
-    const found = [stored && { ...stored, what: "this run's directories" }, ...(await this.#mostHidden(space))]
+    const found = [stored && { ...stored, what: "this run's directories", unknown: "" }, ...(await this.#mostHidden(space))]
       .filter((each) => each !== undefined)
       .sort((a, b) => b.bytes - a.bytes)[0]
     if (!found || found.bytes < Math.min(64 * mib, space.reserveBytes / 16)) return
     const numbers = `${mibText(space.freeBytes)} of the disk are free, and ${mibText(space.reserveBytes)} are kept free`
-    const grown = Number.isFinite(found.bytes)
-      ? `${found.what} grew most, by ${mibText(found.bytes)}`
-      : "this run has open files that cannot be examined for deleted ones"
+    const grown = Number.isFinite(found.bytes) ? `${found.what} grew most, by ${mibText(found.bytes)}` : found.unknown
     await this.#end(found.run, `${numbers}; ${grown}`)
     this.#growth.resetRecentGrowth()
     this.#layers.resetBaseline(this.#ctx.runCache.rows())
@@ -233,12 +231,22 @@ export class StorageEnforcer {
   }
 
   /** The runs that wrote most outside of people's directories. */
-  async #mostHidden(space: DiskSpace): Promise<{ run: RunRow; bytes: number; what: string }[]> {
+  async #mostHidden(space: DiskSpace): Promise<Hidden[]> {
     const [inLayers, inDeleted] = await Promise.all([this.#layers.measureGrowth(space), this.#deleted.measureGrowth()])
     const rows = this.#ctx.runCache.rows().filter(({ state }) => state !== "queued" && state !== "stopping")
     return rows.flatMap((run) => [
-      { run, bytes: inLayers(run), what: "this run's file system" },
-      { run, bytes: inDeleted(run.key), what: "the deleted files that this run has open" },
+      {
+        run,
+        bytes: inLayers(run),
+        what: "this run's file system",
+        unknown: "this run's file system takes too long to be counted",
+      },
+      {
+        run,
+        bytes: inDeleted(run.key),
+        what: "the deleted files that this run has open",
+        unknown: "this run has open files that cannot be examined for deleted ones",
+      },
     ])
   }
 
@@ -246,6 +254,16 @@ export class StorageEnforcer {
     this.#ctx.logger.warn({ run: run.id, userName: run.userName, msg }, "ending a run because of its storage")
     await stopWithReason(this.#ctx, run, createReason("disk_full", msg))
   }
+}
+
+/** Growth outside of people's directories. */
+interface Hidden {
+  run: RunRow
+  /** `Infinity` if it cannot be measured. */
+  bytes: number
+  what: string
+  /** The sentence for what cannot be measured. */
+  unknown: string
 }
 
 interface Bound {

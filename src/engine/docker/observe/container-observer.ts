@@ -1,7 +1,7 @@
 import type Dockerode from "dockerode"
 import { bounds } from "#contract"
 import { abortable, Semaphore } from "#kit"
-import type { ObservedRun, WritableLayer } from "../../engine.ts"
+import { type ObservedRun, uncountedBytes, type WritableLayer } from "../../engine.ts"
 import type { DockerClient } from "../client/docker-client.ts"
 import { undefinedIfNotFound } from "../client/errors.ts"
 import { containerIdentityOf, diskLimitOf, instanceLabel } from "../containers/labels.ts"
@@ -9,7 +9,7 @@ import { Coalescer } from "./coalescer.ts"
 import { directorySizes, entryCounts } from "./directory-sizes.ts"
 import { upperDirectory } from "./upper-directory.ts"
 
-const entryBytes = bounds.storage.entryBytes.value
+const { entryBytes, layerCountMs } = bounds.storage
 /** The time limit for counting the files of all writable layers. */
 const layersTimeoutMs = 120_000
 /**
@@ -38,6 +38,13 @@ interface Details {
 
 const notStarted: Details = { state: "created", exitCode: null, oomKilled: false, startedAt: null, finishedAt: null, pid: 0, volumes: [] }
 const runningDetails: Details = { ...notStarted, state: "running" }
+
+/** The directories of a container that are counted. */
+interface Places {
+  volumes: readonly string[]
+  /** With the writable layer. */
+  all: readonly string[]
+}
 
 /** The address of a running container. */
 export interface ContainerAddress {
@@ -118,19 +125,25 @@ export class ContainerObserver {
 
   /**
    * Each container's writable layer with its anonymous volumes, by the run's key. Each file and
-   * directory counts something beside its content, since empty ones use up the disk's inodes.
+   * directory counts something beside its content, since empty ones use up the disk's inodes. It is
+   * `uncountedBytes` if counting takes too long.
    */
   async writableLayers(signal: AbortSignal | undefined): Promise<Map<string, WritableLayer>> {
     const list = (await this.#list(signal, { size: true, timeoutMs: layersTimeoutMs })) as (Dockerode.ContainerInfo & { SizeRw?: number })[]
     const places = await Promise.all(list.map((container) => this.#placesOf(container, signal)))
-    const options = { timeoutMs: layersTimeoutMs, signal }
+    const options = { timeoutMs: layersTimeoutMs, ownerTimeoutMs: layerCountMs.value, signal }
+    const ofOwners = (pathsOf: (place: Places) => readonly string[]) =>
+      places.flatMap((place, n) => {
+        const owner = containerIdentityOf(list[n]?.Labels ?? {})?.user ?? ""
+        return pathsOf(place).map((path) => ({ path, owner }))
+      })
     const [sizes, counts] = await Promise.all([
       directorySizes(
-        places.flatMap(({ volumes }) => volumes),
+        ofOwners(({ volumes }) => volumes),
         options,
       ),
       entryCounts(
-        places.flatMap(({ all }) => all),
+        ofOwners(({ all }) => all),
         options,
       ),
     ])
@@ -139,17 +152,14 @@ export class ContainerObserver {
         const identity = containerIdentityOf(Labels)
         const { volumes = [], all = [] } = places[n] ?? {}
         const entries = all.reduce((sum, path) => sum + (counts.get(path) ?? 0), 0)
-        const bytes = volumes.reduce((sum, path) => sum + (sizes.get(path) ?? 0), SizeRw) + entries * entryBytes
-        return identity ? [[identity.key, { bytes, maxMiB: diskLimitOf(Labels) }] as const] : []
+        const bytes = volumes.reduce((sum, path) => sum + (sizes.get(path) ?? 0), SizeRw) + entries * entryBytes.value
+        return identity ? [[identity.key, { bytes: Math.min(bytes, uncountedBytes), maxMiB: diskLimitOf(Labels) }] as const] : []
       }),
     )
   }
 
   /** The host's directories that a container writes to, except mounts. */
-  async #placesOf(
-    container: Dockerode.ContainerInfo,
-    signal: AbortSignal | undefined,
-  ): Promise<{ volumes: readonly string[]; all: string[] }> {
+  async #placesOf(container: Dockerode.ContainerInfo, signal: AbortSignal | undefined): Promise<Places> {
     const { volumes = [], pid = 0 } = (await this.#details(container, signal)) ?? {}
     const upper = await upperDirectory({ id: container.Id, pid })
     return { volumes, all: upper === undefined ? [...volumes] : [upper, ...volumes] }
