@@ -6,6 +6,7 @@ import { StoreError } from "./errors.ts"
 import { Writer } from "./group-commit/writer.ts"
 import { query } from "./queries/query.ts"
 import { ChangeRepositories, Repositories } from "./repositories/index.ts"
+import type { FlushFile } from "./sqlite/write-ahead-log.ts"
 import type { Change, ChangeOptions, Store } from "./store.ts"
 
 export interface StoreOptions {
@@ -26,6 +27,8 @@ export interface StoreOptions {
    * manages its runs. Default false: it is a copy, with its own runs only.
    */
   isMoved?: boolean
+  /** Flushes SQLite's log, by its descriptor. Default: `fdatasync` in the thread pool. */
+  flush?: FlushFile
 }
 
 /**
@@ -55,13 +58,15 @@ async function startIndexer({ driver, writer, ...rest }: { driver: Driver; write
   return indexer
 }
 
-async function openDriver({ url, logger, clock, changeTimeoutMs }: Required<Omit<StoreOptions, "isMoved">>): Promise<Driver> {
+type DriverOptions = Omit<StoreOptions, "isMoved" | "changeTimeoutMs"> & { changeTimeoutMs: number }
+
+async function openDriver({ url, logger, clock, changeTimeoutMs, flush }: DriverOptions): Promise<Driver> {
   const now = () => clock.now()
   if (url.startsWith("sqlite:")) {
     const file = url.slice("sqlite:".length)
     if (file === "" || file === ":memory:") throw new StoreError("url", `A file is wanted after sqlite:, got ${JSON.stringify(url)}`)
     const { openSqlite } = await import("./sqlite/open.ts")
-    return openSqlite({ file, logger, now, busyTimeoutMs: changeTimeoutMs })
+    return openSqlite({ file, logger, now, busyTimeoutMs: changeTimeoutMs, flush })
   }
   if (/^postgres(ql)?:\/\//.test(url)) {
     const { openPostgres } = await import("./postgres/open.ts")

@@ -2,6 +2,7 @@ import { at, faults } from "./mutant.ts"
 
 const suite = ["src/store/store.integration.test.ts"]
 const failures = ["src/store/sqlite/failures.test.ts", "src/store/sqlite/full-disk.integration.test.ts"]
+const flushes = ["src/store/sqlite/write-ahead-log.test.ts"]
 const upgrades = ["src/store/sqlite/upgrade.test.ts", "src/store/sqlite/upgrade.integration.test.ts"]
 
 /** Stored rows and the content of lists. */
@@ -238,7 +239,7 @@ export const store = [
         '"pragma journal_mode = memory"',
       ],
       ["a failed migration is partially kept", at("migrate", '"rollback"'), '"commit"'],
-      ["a commit is acknowledged before it is on the disk", at("logPragmas", "pragma synchronous = full"), "pragma synchronous = normal"],
+      ["a migration is done before it is on the disk", at("logPragmas", "pragma synchronous = full"), "pragma synchronous = normal"],
       ["others may read the database", at("makeFile", 'closeSync(openSync(file, "a", 0o600))'), 'closeSync(openSync(file, "a", 0o644))'],
     ],
   ),
@@ -273,6 +274,23 @@ export const store = [
   ...faults("src/store/sqlite/driver.ts", failures, [
     ["statements after a full disk commit by themselves", at("SqliteTransaction.beforeStatement"), ""],
     ["a change fails at once while another process writes", at("SqliteDriver.begin", "waited >= this.#parts.busyTimeoutMs"), "waited >= 0"],
+  ]),
+  ...faults("src/store/sqlite/driver.ts", flushes, [
+    [
+      "a commit is acknowledged before it is on the disk",
+      at("SqliteTransaction.commit", "await this.#log.flush()"),
+      "void this.#log.flush().catch(() => {})",
+    ],
+    ["requests read what is not on the disk yet", at("SqliteTransaction.commit", "this.#reads.hold()"), "this.#reads.end()"],
+    ["changes are committed after a flush that failed", at("SqliteDriver.begin", "this.#log.assertSound()"), ""],
+  ]),
+  ...faults("src/store/sqlite/write-ahead-log.ts", flushes, [
+    [
+      "a flush that failed is forgotten",
+      at("WriteAheadLog.flush", "throw this.#failure"),
+      "const failed = this.#failure\n      this.#failure = undefined\n      throw failed",
+    ],
+    ["the log grows without end", at("WriteAheadLog.foldIfLong", "if (log >= maxPages)"), "if (log < 0)"],
   ]),
   ...faults("src/store/sqlite/errors.ts", failures, [
     ["a full disk is an internal error", at("failureOf", "codes.full"), "9_999"],

@@ -10,6 +10,7 @@ import type { DiskReserve } from "./disk-reserve.ts"
 import { failureOf, isBusy } from "./errors.ts"
 import { SqliteQueryRunner } from "./query-runner.ts"
 import { ScanWorker } from "./scan-worker.ts"
+import { type FlushFile, WriteAheadLog } from "./write-ahead-log.ts"
 
 /**
  * The interval between attempts to begin while another process writes, in milliseconds. The event
@@ -25,6 +26,8 @@ export interface SqliteDriverOptions {
   busyTimeoutMs: number
   file: string
   reserve: DiskReserve
+  /** As in `StoreOptions`. */
+  flush?: FlushFile | undefined
   /** Locked while the database is open. */
   lock: Disposable
 }
@@ -38,6 +41,7 @@ export class SqliteDriver implements Driver {
   readonly #parts: SqliteDriverOptions
   readonly #transaction: SqliteTransaction
   readonly #scans: ScanWorker
+  readonly #log: WriteAheadLog
 
   constructor(parts: SqliteDriverOptions) {
     this.#parts = parts
@@ -48,7 +52,8 @@ export class SqliteDriver implements Driver {
       scans: new LimitedScans(this.#scans),
       search: { isIndexed: true, counts: new SearchCounts() },
     })
-    this.#transaction = new SqliteTransaction(parts.writer, parts.compiler, this.#reads)
+    this.#log = new WriteAheadLog(parts.writer, parts.file, parts.flush)
+    this.#transaction = new SqliteTransaction(parts.writer, parts.compiler, { reads: this.#reads, log: this.#log })
   }
 
   get reads(): QueryRunner {
@@ -58,6 +63,7 @@ export class SqliteDriver implements Driver {
   async begin(): Promise<Transaction> {
     for (let waited = 0; ; waited += busyRetryMs) {
       try {
+        this.#log.assertSound()
         this.#transaction.begin()
         return this.#transaction
       } catch (error) {
@@ -70,6 +76,7 @@ export class SqliteDriver implements Driver {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#scans[Symbol.asyncDispose]()
     this.#reads.end()
+    this.#log[Symbol.dispose]()
     this.#parts.reader.close()
     this.#parts.writer.close()
     await this.reserve[Symbol.asyncDispose]()
@@ -80,28 +87,46 @@ export class SqliteDriver implements Driver {
 /**
  * All reads of one turn of the event loop share a transaction: SQLite acquires and releases its
  * locks once, not per statement. It ends before every COMMIT, so that each read sees all earlier
- * commits and no reader blocks the log's checkpoint.
+ * commits and no reader blocks the log's checkpoint. Until a COMMIT is on the disk, reads see what
+ * was there before it.
  */
 class SqliteReads extends SqliteQueryRunner {
   readonly #begin: StatementSync
   readonly #rollback: StatementSync
+  readonly #version: StatementSync
   #open = false
+  #isHeld = false
 
   constructor(db: DatabaseSync, compiler: QueryCompiler, options: { scans: UserScans; search: SearchContext }) {
     super(db, compiler, options)
     this.#begin = db.prepare("begin")
     this.#rollback = db.prepare("rollback")
+    this.#version = db.prepare("pragma schema_version")
   }
 
   protected override beforeStatement(): void {
     if (this.#open) return
     this.#begin.run()
     this.#open = true
-    setImmediate(this.end)
+    if (!this.#isHeld) setImmediate(this.end)
+  }
+
+  /** All reads until `release` see what is committed now. */
+  hold(): void {
+    this.end()
+    this.#isHeld = true
+    this.beforeStatement()
+    // The first read begins the transaction.
+    this.#version.get()
+  }
+
+  release(): void {
+    this.#isHeld = false
+    this.end()
   }
 
   readonly end = (): void => {
-    if (!this.#open) return
+    if (!this.#open || this.#isHeld) return
     this.#open = false
     // Nothing was written. Unlike COMMIT, ROLLBACK also succeeds after an error.
     if (this.db.isTransaction) this.#rollback.run()
@@ -114,11 +139,13 @@ type Step = "begin" | "savepoint" | "release" | "undo" | "commit" | "rollback"
 class SqliteTransaction extends SqliteQueryRunner implements Transaction {
   readonly #control: Record<Step, StatementSync>
   readonly #reads: SqliteReads
+  readonly #log: WriteAheadLog
   #lost: unknown
 
-  constructor(db: DatabaseSync, compiler: QueryCompiler, reads: SqliteReads) {
+  constructor(db: DatabaseSync, compiler: QueryCompiler, { reads, log }: { reads: SqliteReads; log: WriteAheadLog }) {
     super(db, compiler)
     this.#reads = reads
+    this.#log = log
     this.#control = {
       begin: db.prepare("begin immediate"),
       savepoint: db.prepare("savepoint member"),
@@ -168,8 +195,14 @@ class SqliteTransaction extends SqliteQueryRunner implements Transaction {
   }
 
   async commit(): Promise<void> {
-    this.#reads.end()
-    this.#do("commit")
+    try {
+      this.#reads.hold()
+      this.#do("commit")
+      await this.#log.flush()
+    } finally {
+      this.#reads.release()
+    }
+    this.#log.foldIfLong()
   }
 
   async rollback(): Promise<void> {

@@ -143,7 +143,7 @@ test("acknowledged changes survive kill -9 completely", async () => {
   }
 })
 
-test("a commit is on the disk before it is acknowledged", () => {
+test("a migration is on the disk before it is done", () => {
   const db = new DatabaseSync(":memory:")
   prepareWriter(db)
   assert.equal(db.prepare("pragma synchronous").get()?.synchronous, 2)

@@ -10,6 +10,7 @@ import { DiskReserve } from "./disk-reserve.ts"
 import { SqliteDriver } from "./driver.ts"
 import { isDiskFullError, openingError } from "./errors.ts"
 import { makeSafetyCopy } from "./safety-copy.ts"
+import type { FlushFile } from "./write-ahead-log.ts"
 
 /**
  * Small pages: every commit writes all pages that it changed, and rows enter many indexes at many
@@ -20,8 +21,8 @@ const pragmas = "pragma page_size = 4096; pragma temp_store = memory;"
 const writerCache = "pragma cache_size = -16384;"
 const readerCache = "pragma cache_size = -65536;"
 /**
- * The log is folded into the database after this many pages (16 MiB), and truncated to four times
- * that.
+ * For migrations, the log is folded into the database after this many pages (16 MiB). It is
+ * truncated to four times that. See `WriteAheadLog` for changes.
  */
 const logPragmas =
   "pragma journal_mode = wal; pragma synchronous = full; pragma wal_autocheckpoint = 4096; pragma journal_size_limit = 67108864;"
@@ -36,6 +37,8 @@ export interface SqliteOptions {
   now: () => number
   /** Milliseconds to wait for another process that writes. */
   busyTimeoutMs: number
+  /** As in `StoreOptions`. */
+  flush?: FlushFile | undefined
 }
 
 /**
@@ -52,7 +55,8 @@ export async function openSqlite(options: SqliteOptions): Promise<SqliteDriver> 
     const { writer, reader } = retryWithReserve(reserve, () => connect({ ...options, file }))
     cleanup.defer(() => writer.close())
     cleanup.defer(() => reader.close())
-    const driver = new SqliteDriver({ writer, reader, lock, compiler, file, reserve, busyTimeoutMs: options.busyTimeoutMs })
+    const { busyTimeoutMs, flush } = options
+    const driver = new SqliteDriver({ writer, reader, lock, compiler, file, reserve, busyTimeoutMs, flush })
     cleanup.move()
     return driver
   } catch (error) {

@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs"
+import { copyFileSync, existsSync, fdatasyncSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { bounds } from "#contract"
@@ -63,5 +63,7 @@ function open(file: string, clock: Clock): Promise<Store> {
   const ballast = `${file}.ballast`
   writeFileSync(ballast, "", { flag: "a" })
   truncateSync(ballast, bounds.storage.diskReserveBytes.value)
-  return openStore({ url: `sqlite:${file}`, logger: silentLogger, clock, isMoved: true })
+  // The thread pool would answer at some real time.
+  const flush = async (descriptor: number) => fdatasyncSync(descriptor)
+  return openStore({ url: `sqlite:${file}`, logger: silentLogger, clock, isMoved: true, flush })
 }
