@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { chownSync, existsSync, readdirSync, statSync, truncateSync, writeFileSync } from "node:fs"
+import { chownSync, existsSync, statSync, truncateSync, writeFileSync } from "node:fs"
 import { connect, type Socket } from "node:net"
 import { join } from "node:path"
 import { after, test } from "node:test"
@@ -7,6 +7,7 @@ import { basicAuth, bearerAuth } from "#client"
 import { sendRequest } from "../api/http-client.ts"
 import { eventually } from "../fixtures/eventually.ts"
 import { withSoonExpiring } from "../fixtures/expiry.ts"
+import { unfinishedIn } from "../fixtures/files/unfinished.ts"
 import { adminPassword, type Person, startTestServer } from "../test-server.ts"
 
 /*
@@ -150,8 +151,7 @@ async function makeHoles(directory: string): Promise<void> {
 
 /** The copies and uploads under way. */
 function staged(): string[] {
-  const work = join(server.dataDir, "files/.quayside/work")
-  return readdirSync(work).flatMap((id) => readdirSync(join(work, id)))
+  return unfinishedIn(join(server.dataDir, "files"))
 }
 
 test("losing the right to the source or to the target of a copy ends it, and nothing of it remains", async () => {

@@ -7,6 +7,7 @@ import { basicAuth } from "#client"
 import type { Progress } from "#contract"
 import { FileTree } from "#files"
 import { eventually } from "../fixtures/eventually.ts"
+import { unfinishedIn } from "../fixtures/files/unfinished.ts"
 import { adminPassword, startTestServer } from "../test-server.ts"
 import { recordEvents } from "./event-recorder.ts"
 import { ids, type SendOptions, sendRequest } from "./http-client.ts"
@@ -22,10 +23,7 @@ const call = (method: string, path: string, options: SendOptions = {}) =>
 const web = await ann.client.createImage({ body: { Name: "web", Image: "fake/http", IsPublished: true } })
 const onDisk = (path: string) => join(server.dataDir, "files", path)
 const codeOf = (name: string, project: number) => `/users/${name}/projects/${project}/code`
-const unfinished = () => {
-  const work = onDisk(".quayside/work")
-  return readdirSync(work).flatMap((id) => readdirSync(join(work, id)))
-}
+const unfinished = () => unfinishedIn(join(server.dataDir, "files"))
 
 /** Directories of the runs' user, like those that programs make. */
 function makeDirectory(path: string): void {

@@ -160,11 +160,7 @@ export const failures = [
         at("StagingArea.#makeUnlessFull", "if (!isFull(error)) throw error"),
         "throw error",
       ],
-      [
-        "nobody can make room on a full disk",
-        at("StagingArea.#trashFor", "if (isFull(error) && parent.lstat(name)?.isFile()) return undefined"),
-        "",
-      ],
+      ["nobody can make room on a full disk", at("StagingArea.#folderFor", "if (isFull(error)) return own.duplicate()"), ""],
     ],
   ),
   ...faults(

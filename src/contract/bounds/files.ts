@@ -252,8 +252,8 @@ export const fileBounds = {
     beyond: "reading the body pauses",
   },
   diskThreads: {
-    what: "Calls of uploads and downloads that read, write, flush or create a file, at a time",
-    value: 16,
+    what: "Calls for people that look up, read, write, flush or change files and may wait, at a time",
+    value: 32,
     unit: "count",
     per: "process",
     beyond: "further ones wait",

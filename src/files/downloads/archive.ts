@@ -1,4 +1,4 @@
-import { constants, fstatSync, read, readSync, type Stats } from "node:fs"
+import { constants, fstatSync, read, type Stats } from "node:fs"
 import { crc32 } from "node:zlib"
 import { bounds } from "#contract"
 import { Yielder } from "#kit"
@@ -8,7 +8,9 @@ import type { DavResource } from "../properties/live-properties.ts"
 import { isReservedName, joinPath } from "../requests/address.ts"
 import type { DavRequest } from "../requests/dav-request.ts"
 import { securityHeaders } from "../responses.ts"
-import { type DirectoryHandle, disposableDescriptor } from "../tree/directory-handle.ts"
+import { readCached } from "../tree/cached-calls.ts"
+import { disposableDescriptor } from "../tree/directory-handle.ts"
+import type { TreeDirectory } from "../tree/tree-directory.ts"
 import { ArchiveStream } from "./archive-stream.ts"
 import { attachment } from "./attachment.ts"
 import { isLargeFile, type ZipEntry } from "./zip-format.ts"
@@ -17,7 +19,7 @@ const maxDirectoryBytes = bounds.files.archiveDirectoryBytes.value
 /** A record's fixed part and its extra fields at most. */
 const recordBytes = 46 + 9 + 28
 const chunkBytes = 262_144
-/** A file of up to this size is read synchronously, which costs less than the thread pool. */
+/** A file of up to this size is read at once, if it is in memory. */
 const smallFileBytes = 65_536
 /** Names that the note at an archive's end lists. */
 const maxNoted = 1_000
@@ -52,14 +54,14 @@ export async function sendArchive(request: DavRequest, entries: readonly string[
 }
 
 /** Throws unless it is a directory, and all of these are entries of it. */
-async function checkEntries({ context, names, userId }: DavRequest, entries: readonly string[]): Promise<void> {
-  using directory = context.root.openDescendant(names)
+async function checkEntries({ context, names, root, userId }: DavRequest, entries: readonly string[]): Promise<void> {
+  using directory = await root.openDescendant(names)
   if (!directory.stat().isDirectory()) throw notFound()
   const yielder = new Yielder(context.scheduler, userId)
   for (const name of entries) {
     const isName = name !== "" && name !== "." && name !== ".." && !name.includes("/") && !name.includes("\0")
     if (!isName) throw invalid(`name must be the name of an entry of this directory, got ${JSON.stringify(name)}`)
-    const stats = isReservedName(name, names.length) ? undefined : directory.lstat(name)
+    const stats = isReservedName(name, names.length) ? undefined : await directory.lstat(name)
     if (!(stats?.isFile() || stats?.isDirectory())) throw notFound()
     await yielder.pause()
   }
@@ -96,7 +98,7 @@ class Archive implements Disposable {
   /** The part of a path that the names in the archive leave out. */
   readonly #above: string
   /** The directory of the last file: the next one mostly is beside it. */
-  #parent: { path: string; handle: DirectoryHandle } | undefined
+  #parent: { path: string; handle: TreeDirectory } | undefined
   readonly #notes: string[] = []
 
   constructor(request: DavRequest) {
@@ -117,7 +119,7 @@ class Archive implements Disposable {
   async #addFile(path: string, name: string): Promise<void> {
     let fd: number
     try {
-      fd = this.#open(path)
+      fd = await this.#open(path)
     } catch (error) {
       this.#skip(error, name)
       return
@@ -126,20 +128,20 @@ class Archive implements Disposable {
     const before = fstatSync(file.fd)
     if (!before.isFile()) return
     const entry = { name, mode: before.mode & 0o100777, mtimeMs: before.mtimeMs, isLarge: isLargeFile(before.size) }
-    if (before.size <= smallFileBytes) await this.#stream.addWhole(entry, readWhole(file.fd, before.size))
+    if (before.size <= smallFileBytes) await this.#stream.addWhole(entry, await this.#readWhole(file.fd, before.size))
     else await this.#sendLarge(file.fd, entry, before.size)
     if (hasChanged(before, fstatSync(file.fd))) this.#note(`${name}: changed while it was read`)
   }
 
-  #open(path: string): number {
+  async #open(path: string): Promise<number> {
     const at = path.lastIndexOf("/")
     const above = path.slice(0, at)
     if (this.#parent?.path !== above) {
       this.#parent?.handle[Symbol.dispose]()
       this.#parent = undefined
-      this.#parent = { path: above, handle: this.#request.context.root.openDescendant(above.split("/").slice(1)) }
+      this.#parent = { path: above, handle: await this.#request.root.openDescendant(above.split("/").slice(1)) }
     }
-    return this.#parent.handle.open(path.slice(at + 1), constants.O_RDONLY)
+    return await this.#parent.handle.open(path.slice(at + 1), constants.O_RDONLY)
   }
 
   /**
@@ -162,13 +164,27 @@ class Archive implements Disposable {
     let bytes = 0
     while (bytes < size) {
       const chunk = Buffer.allocUnsafe(Math.min(chunkBytes, size - bytes))
-      const count = await readInto(fd, chunk, bytes)
+      const count = await this.#read(fd, chunk, bytes)
       if (count === 0) break
       crc = crc32(chunk.subarray(0, count), crc)
       bytes += count
       await this.#stream.write(chunk.subarray(0, count))
     }
     await this.#stream.finish({ crc, bytes })
+  }
+
+  async #readWhole(fd: number, size: number): Promise<Buffer> {
+    const bytes = Buffer.allocUnsafe(size)
+    let count = readCached(fd, bytes, 0) ?? 0
+    for (let more = size - count; more > 0; ) {
+      more = await this.#read(fd, bytes.subarray(count), count)
+      count += more
+    }
+    return bytes.subarray(0, count)
+  }
+
+  #read(fd: number, buffer: Buffer, position: number): Promise<number> {
+    return buffer.length === 0 ? Promise.resolve(0) : this.#request.root.inTurn(() => readInto(fd, buffer, position))
   }
 
   async end(): Promise<void> {
@@ -186,11 +202,6 @@ class Archive implements Disposable {
 
 function hasChanged(before: Stats, after: Stats): boolean {
   return before.size !== after.size || before.mtimeMs !== after.mtimeMs
-}
-
-function readWhole(fd: number, size: number): Buffer {
-  const bytes = Buffer.allocUnsafe(size)
-  return bytes.subarray(0, size === 0 ? 0 : readSync(fd, bytes, 0, size, 0))
 }
 
 function readInto(fd: number, buffer: Buffer, position: number): Promise<number> {

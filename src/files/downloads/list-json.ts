@@ -15,7 +15,7 @@ const maxEntries = bounds.files.jsonEntries.value
  */
 export async function listJson(request: DavRequest): Promise<void> {
   const level = await request.assertVisible()
-  using _directory = request.context.root.openDescendant(request.names)
+  using _directory = await request.root.openDescendant(request.names)
   await request.context.scheduler.waitForSlot(request.userId)
   const body = new BufferedResponse(request.response, {
     status: 200,

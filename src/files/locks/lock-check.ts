@@ -18,15 +18,15 @@ export interface PlannedChange {
 
 /**
  * Checks the `If` header (412) and that the caller named the token of every lock that binds what
- * will change (423). Synchronous, so that it can stand directly before the change.
+ * will change (423). The caller holds the path lock of what will change.
  */
-export function checkLocks(request: DavRequest, changes: readonly PlannedChange[]): void {
+export async function checkLocks(request: DavRequest, changes: readonly PlannedChange[]): Promise<void> {
   const header = request.headers.if
   const lists = header === undefined ? [] : parseIfHeader(header.toString())
   const etags = new Map<string, string>()
-  if (lists.length > 0 && !lists.some((list) => conditionsHold(request, list, etags))) {
-    throw new Failure("stale", "The conditions of the If header do not hold")
-  }
+  let holds = lists.length === 0
+  for (const list of lists) holds ||= await conditionsHold(request, list, etags)
+  if (!holds) throw new Failure("stale", "The conditions of the If header do not hold")
   const submitted = submittedTokens(lists)
   for (const change of changes) checkChange(request, change, submitted)
 }
@@ -80,18 +80,18 @@ function taggedPaths(header: string): string[] {
 }
 
 /** `etags`: by path, those that earlier lists asked for. */
-function conditionsHold(request: DavRequest, { resource, conditions }: IfConditionList, etags: Map<string, string>): boolean {
+async function conditionsHold(
+  request: DavRequest,
+  { resource, conditions }: IfConditionList,
+  etags: Map<string, string>,
+): Promise<boolean> {
   const names = resource === undefined ? request.names : splitPath(resource)
   const isKnown = names && (resource === undefined || request.readableIfPaths.has(joinPath(names)))
   if (!isKnown) return conditions.every(({ isNegated }) => isNegated)
   const path = joinPath(names)
+  if (conditions.some(({ kind }) => kind === "etag")) etags.set(path, etags.get(path) ?? (await etagAt(request, names)))
   const tokens = new Set(request.context.locks.locksBinding(path).map(({ token }) => token))
-  return conditions.every(({ isNegated, kind, value }) => {
-    if (kind === "token") return tokens.has(value) !== isNegated
-    const etag = etags.get(path) ?? etagAt(request, names)
-    etags.set(path, etag)
-    return (etag === value) !== isNegated
-  })
+  return conditions.every(({ isNegated, kind, value }) => (kind === "token" ? tokens.has(value) : etags.get(path) === value) !== isNegated)
 }
 
 function splitPath(resource: string): readonly string[] | undefined {
@@ -102,9 +102,9 @@ function splitPath(resource: string): readonly string[] | undefined {
   }
 }
 
-function etagAt(request: DavRequest, names: readonly string[]): string {
+async function etagAt(request: DavRequest, names: readonly string[]): Promise<string> {
   try {
-    using location = locateEntry(request.context.root, names)
+    using location = await locateEntry(request.root, names)
     return location.stats?.isFile() ? etagOf(location.stats) : ""
   } catch {
     return ""

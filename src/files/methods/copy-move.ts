@@ -1,3 +1,4 @@
+import type { Stats } from "node:fs"
 import { bounds, Failure } from "#contract"
 import { Yielder } from "#kit"
 import { checkWritePreconditions, validatorsOf } from "../access/preconditions.ts"
@@ -41,7 +42,7 @@ export async function move(request: DavRequest): Promise<void> {
   const transfer = await readTransfer(request, true)
   if (transfer.isShallow) throw invalid("MOVE takes Depth: infinity only")
   const together = await request.context.rights.shareMountArea(request.names, transfer.target.names)
-  if (!together || !tryRename(transfer)) await copyInto(transfer)
+  if (!together || !(await tryRename(transfer))) await copyInto(transfer)
 }
 
 async function readTransfer(request: DavRequest, isMove: boolean): Promise<Transfer> {
@@ -77,22 +78,22 @@ function destinationOf(request: DavRequest): FileAddress {
 }
 
 interface Endpoints extends Disposable {
-  source: ReturnType<typeof locateExistingEntry>
+  source: EntryLocation & { stats: Stats }
   target: EntryLocation
 }
 
 /** Opens both endpoints and checks all preconditions and locks. */
-function checkedEndpoints(transfer: Transfer): Endpoints {
+async function checkedEndpoints(transfer: Transfer): Promise<Endpoints> {
   const { request } = transfer
   using stack = new DisposableStack()
-  const source = stack.use(locateExistingEntry(request.context.root, request.names))
+  const source = stack.use(await locateExistingEntry(request.root, request.names))
   if (request.address.hasTrailingSlash && !source.stats.isDirectory()) throw notFound()
   checkWritePreconditions(request.headers, validatorsOf(source.stats))
-  const target = stack.use(locateNewEntry(request.context.root, transfer.target.names))
+  const target = stack.use(await locateNewEntry(request.root, transfer.target.names))
   if (target.stats && !transfer.mayOverwrite) throw new Failure("stale", "The destination exists, and Overwrite is F")
   const changes: PlannedChange[] = [{ names: transfer.target.names, changesParent: !target.stats, isDeep: true }]
   if (transfer.isMove) changes.push({ names: request.names, changesParent: true, isDeep: true })
-  checkLocks(request, changes)
+  await checkLocks(request, changes)
   const resources = stack.move()
   return { source, target, [Symbol.dispose]: () => resources.dispose() }
 }
@@ -102,18 +103,24 @@ async function copyInto(transfer: Transfer): Promise<void> {
   using room = await reserve(transfer)
   await using staged = await copyToStaging(transfer, room)
   using properties = await stageProperties(transfer)
+  using _lock = await lockEntries(transfer)
   await request.revalidate()
   await request.assertStillAllowed()
-  using endpoints = checkedEndpoints(transfer)
-  if (!staged.parent.lstat(staged.name)) throw notFound()
+  using endpoints = await checkedEndpoints(transfer)
+  if (!(await staged.parent.lstat(staged.name))) throw notFound()
   const { stats } = endpoints.target
   const replaced = stats?.isFile() ? stats : undefined
   room.assertReplaces(replaced)
-  replace(transfer, endpoints, staged)
+  await replace(transfer, endpoints, (to) => request.context.staging.place(staged, to))
   room.commit(room.written, { replaced })
   if (transfer.isMove) await request.context.staging.discard(endpoints.source.parent, endpoints.source.name)
   updateStorage(transfer, endpoints)
   finish(transfer, endpoints.target, properties)
+}
+
+/** No other request changes the entries until the change is made. */
+function lockEntries({ request, target, isMove }: Transfer): Promise<Disposable> {
+  return request.context.pathLocks.acquire(isMove ? [request.names, target.names] : [target.names])
 }
 
 /** A move takes the properties themselves. */
@@ -128,7 +135,7 @@ async function stageProperties({ request, target, isMove, isShallow, isGuest }: 
 async function reserve(transfer: Transfer): Promise<Reservation> {
   const { accounts, request, isMove } = transfer
   const { storage } = request.context
-  using endpoints = checkedEndpoints(transfer)
+  using endpoints = await checkedEndpoints(transfer)
   const { parent, name } = endpoints.target
   const account = isMove && accounts.source === accounts.target ? undefined : accounts.target
   return await storage.reserve(account, parent, { bytes: 0, name, isOpenEnded: true })
@@ -144,9 +151,9 @@ function updateStorage({ accounts, request, isMove }: Transfer, { source, target
 async function copyToStaging(transfer: Transfer, room: Reservation): Promise<StagedEntry> {
   const { request, isShallow, isMove } = transfer
   using _slot = await request.context.copyQueue.acquire(request.userId)
-  using endpoints = checkedEndpoints(transfer)
+  using endpoints = await checkedEndpoints(transfer)
   await using stack = new AsyncDisposableStack()
-  const staged = stack.use(stageFor(request, endpoints))
+  const staged = stack.use(await stageFor(request, endpoints))
   const onCopied = (what: CopyTotals) => room.extend(request.context.storage.maxSizeOf(what), staged.parent)
   const options = {
     withoutContent: isShallow,
@@ -163,35 +170,33 @@ async function copyToStaging(transfer: Transfer, room: Reservation): Promise<Sta
 }
 
 /** A directory's content counts for the target's project from the start. */
-function stageFor({ context: { staging } }: DavRequest, { source, target }: Endpoints): StagedEntry {
+function stageFor({ context: { staging } }: DavRequest, { source, target }: Endpoints): Promise<StagedEntry> {
   return source.stats.isDirectory() ? staging.createDirectoryEntry(target.parent) : staging.createEntry(target.parent)
 }
 
 /** False if the file system cannot rename the entry, since it has two, or two projects. */
-function tryRename(transfer: Transfer): boolean {
-  using endpoints = checkedEndpoints(transfer)
+async function tryRename(transfer: Transfer): Promise<boolean> {
+  using _lock = await lockEntries(transfer)
+  await transfer.request.assertStillAllowed()
+  using endpoints = await checkedEndpoints(transfer)
   const { source, target } = endpoints
-  if (!canMove(source, target.parent)) return false
+  if (!(await canMove(source, target.parent))) return false
   const { storage } = transfer.request.context
+  await replace(transfer, endpoints, (to) => moveEntry(source, to))
   if (target.stats) storage.recordRemoval(transfer.accounts.target, target.stats)
-  replace(transfer, endpoints, source)
   finish(transfer, target)
   return true
 }
 
-/**
- * A rename replaces a file with a file. An old directory is first moved to the trash, in the same
- * turn of the event loop.
- */
-function replace({ request, target }: Transfer, endpoints: Endpoints, from: Entry): void {
+/** A rename replaces a file with a file. An old directory is first moved to the trash. */
+async function replace({ request, target }: Transfer, endpoints: Endpoints, move: (to: Entry) => Promise<void>): Promise<void> {
   const { staging, locks, deadProperties } = request.context
   const { parent, name, stats } = endpoints.target
-  if (stats) {
-    for (const lock of locks.locksBelow(joinPath(target.names))) locks.release(lock)
-    deadProperties.remove(joinPath(target.names))
-  }
-  if (stats?.isFile() && endpoints.source.stats.isFile()) moveEntry(from, { parent, name })
-  else staging.replace(from, { parent, name }).catch(request.context.reportError)
+  if (stats?.isFile() && endpoints.source.stats.isFile()) await move({ parent, name })
+  else await staging.replace({ parent, name }, () => move({ parent, name }))
+  if (!stats) return
+  for (const lock of locks.locksBelow(joinPath(target.names))) locks.release(lock)
+  deadProperties.remove(joinPath(target.names))
 }
 
 function finish({ request, target, isMove, isGuest }: Transfer, location: EntryLocation, copied?: StagedProperties): void {

@@ -3,6 +3,7 @@ import { invalid, notFound } from "../failures.ts"
 import { checkLocks } from "../locks/lock-check.ts"
 import type { DavRequest } from "../requests/dav-request.ts"
 import { sendEmpty } from "../responses.ts"
+import type { Discarded } from "../staging/staging-area.ts"
 import { locateExistingEntry } from "../tree/entry-location.ts"
 
 /** A large tree disappears at once, but its space is freed later. The response waits this long. */
@@ -12,18 +13,20 @@ export async function deleteEntry(request: DavRequest): Promise<void> {
   await request.assertReplaceable()
   if (!["infinity", undefined].includes(request.headers.depth?.toString().toLowerCase())) throw invalid("DELETE takes Depth: infinity only")
   const account = await request.storageAccount()
-  await waitUpTo(removeNow(request, account))
+  const { emptied } = await removeNow(request, account)
+  await waitUpTo(emptied)
   sendEmpty(request.response, 204)
 }
 
-/** Removes the entry before it returns. */
-function removeNow(request: DavRequest, account: string | undefined): Promise<void> {
-  const { staging, locks, deadProperties, storage } = request.context
-  using location = locateExistingEntry(request.context.root, request.names)
+async function removeNow(request: DavRequest, account: string | undefined): Promise<Discarded> {
+  const { staging, locks, deadProperties, pathLocks, storage } = request.context
+  using _lock = await pathLocks.acquire([request.names])
+  await request.assertReplaceable()
+  using location = await locateExistingEntry(request.root, request.names)
   if (request.address.hasTrailingSlash && !location.stats.isDirectory()) throw notFound()
   checkWritePreconditions(request.headers, validatorsOf(location.stats))
-  checkLocks(request, [{ names: request.names, changesParent: true, isDeep: true }])
-  const removed = staging.discard(location.parent, location.name)
+  await checkLocks(request, [{ names: request.names, changesParent: true, isDeep: true }])
+  const removed = await staging.discard(location.parent, location.name)
   storage.recordRemoval(account, location.stats)
   locks.releaseTree(request.path)
   deadProperties.remove(request.path)

@@ -114,7 +114,8 @@ test("a directory with mode 000 can be deleted", {
 test("the files root contains only people's entries and the reserved directory", async () => {
   const hidden = join(server.root, ".quayside/work")
   const [own = ""] = readdirSync(hidden)
-  assert.deepEqual(readdirSync(join(hidden, own)), [])
+  assert.deepEqual(server.unfinished(), [])
+  assert.equal(statSync(join(hidden, own)).mode & 0o777, 0o700)
   assert.equal(statSync(join(server.root, ".quayside")).mode & 0o777, 0o700)
   for (const method of methods) assert.equal((await server.ask(method, "/.quayside/work", { body: "" })).status, 404, method)
 })

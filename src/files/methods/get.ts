@@ -1,4 +1,4 @@
-import { constants, fstatSync, readSync, type Stats } from "node:fs"
+import { constants, fstatSync, type Stats } from "node:fs"
 import parseRange from "range-parser"
 import { Failure } from "#contract"
 import { checkReadPreconditions, etagOf, isNotModified, isRangeApplicable } from "../access/preconditions.ts"
@@ -8,12 +8,13 @@ import { listJson } from "../downloads/list-json.ts"
 import { notFound } from "../failures.ts"
 import type { DavRequest } from "../requests/dav-request.ts"
 import { securityHeaders } from "../responses.ts"
+import { readCached } from "../tree/cached-calls.ts"
 import { disposableDescriptor } from "../tree/directory-handle.ts"
 import { contentHeaders, mediaTypeOf } from "./media-types.ts"
 import { allowHeaderFor } from "./method-names.ts"
 import { sendFile } from "./send-file.ts"
 
-/** A file of up to this size is read synchronously, which costs less than the thread pool. */
+/** A file of up to this size is read at once, if it is in memory. */
 const smallFileBytes = 65_536
 
 /**
@@ -27,8 +28,8 @@ export async function get(request: DavRequest): Promise<void> {
   const level = await request.assertVisible()
   const name = request.names.at(-1)
   if (name === undefined || level === "traverse") throw directoryFailure()
-  using parent = request.context.root.openDescendant(request.names.slice(0, -1))
-  using file = disposableDescriptor(parent.open(name, constants.O_RDONLY))
+  using parent = await request.root.openDescendant(request.names.slice(0, -1))
+  using file = disposableDescriptor(await parent.open(name, constants.O_RDONLY))
   const stats = fstatSync(file.fd)
   if (stats.isDirectory()) throw directoryFailure()
   if (!stats.isFile() || request.address.hasTrailingSlash) throw notFound()
@@ -88,9 +89,8 @@ function partOf(range: string | undefined, size: number): { start: number; end: 
 async function sendBytes(request: DavRequest, fd: number, start: number, end: number): Promise<void> {
   const { response } = request
   const length = end - start
-  if (length > smallFileBytes) return sendFile(request, fd, { start, end })
-  const bytes = Buffer.allocUnsafe(length)
-  // If a program shortened the file meanwhile, the client must see that the content is incomplete.
-  if (length > 0 && readSync(fd, bytes, 0, length, start) !== length) response.destroy()
-  else response.end(bytes)
+  const bytes = length <= smallFileBytes ? Buffer.allocUnsafe(length) : undefined
+  if (bytes && (length === 0 || readCached(fd, bytes, start) === length)) response.end(bytes)
+  // If a program shortened the file meanwhile, the client sees that the content is incomplete.
+  else await sendFile(request, fd, { start, end })
 }

@@ -6,8 +6,9 @@ import { DavFailure, fileFailure, notFound } from "../failures.ts"
 import type { DavResource } from "../properties/live-properties.ts"
 import { isReservedName, joinPath } from "../requests/address.ts"
 import type { DavRequest } from "../requests/dav-request.ts"
-import type { DirectoryHandle } from "../tree/directory-handle.ts"
 import { locateExistingEntry } from "../tree/entry-location.ts"
+import { EntryReader } from "../tree/entry-reader.ts"
+import type { TreeDirectory } from "../tree/tree-directory.ts"
 
 export const depths = ["0", "1", "infinity"] as const
 export type Depth = (typeof depths)[number]
@@ -16,8 +17,6 @@ export type Depth = (typeof depths)[number]
 export type ListingVisitor = (resource: DavResource) => Promise<void> | undefined
 
 const maxLevels = bounds.files.levels.value
-/** Names of a traversed directory that one question to the authority covers. */
-const batchSize = 500
 
 interface Walk {
   request: DavRequest
@@ -38,16 +37,16 @@ export async function visitListing(
   const { context } = request
   const walk: Walk = { request, isDeep: depth === "infinity", visit, yielder: new Yielder(context.scheduler, request.userId) }
   if (names.length === 0) {
-    await visit({ path: "/", name: "", stats: context.root.stat(), isDirectory: true })
-    if (depth !== "0") await visitChildren(walk, context.root, { names, level })
+    await visit({ path: "/", name: "", stats: request.root.stat(), isDirectory: true })
+    if (depth !== "0") await visitChildren(walk, request.root, { names, level })
     return
   }
-  using location = locateExistingEntry(context.root, names)
+  using location = await locateExistingEntry(request.root, names)
   const isDirectory = location.stats.isDirectory()
   if (!isDirectory && ((names === request.names && request.address.hasTrailingSlash) || level === "traverse")) throw notFound()
   await visit({ path: joinPath(names), name: location.name, stats: location.stats, isDirectory })
   if (depth === "0" || !isDirectory) return
-  using directory = location.parent.openDirectory(location.name)
+  using directory = await location.parent.openDirectory(location.name)
   await visitChildren(walk, directory, { names, level })
 }
 
@@ -60,43 +59,31 @@ export async function visitEntries(
   options: { entries: readonly string[]; level: PathAccess["level"]; visit: ListingVisitor },
 ): Promise<void> {
   const { entries, level, visit } = options
-  const { context, names } = request
+  const { context, names, root } = request
   const walk: Walk = { request, isDeep: true, visit, yielder: new Yielder(context.scheduler, request.userId) }
-  using directory = context.root.openDescendant(names)
-  for (const name of entries) await visitChild(walk, directory, { names, name, level })
+  using directory = await root.openDescendant(names)
+  const reader = new EntryReader(directory, entries)
+  for (const name of entries) await visitChild(walk, reader, { names, name, level })
 }
 
 async function visitChildren(
   walk: Walk,
-  directory: DirectoryHandle,
+  directory: TreeDirectory,
   at: { names: readonly string[]; level: PathAccess["level"] },
 ): Promise<void> {
-  const entries = directory.readEntries()
-  try {
-    let batch: string[] = []
-    for (let entry = entries.readSync(); entry; entry = entries.readSync()) {
-      if (!isUtf8(entry.name)) continue
-      const name = entry.name.toString()
-      if (isReservedName(name, at.names.length)) continue
-      if (at.level !== "traverse") {
-        await visitChild(walk, directory, { names: at.names, name, level: at.level })
-        continue
-      }
-      batch.push(name)
-      if (batch.length < batchSize) continue
-      await visitVisible(walk, directory, { names: at.names, batch })
-      batch = []
-    }
-    if (batch.length > 0) await visitVisible(walk, directory, { names: at.names, batch })
-  } finally {
-    entries.closeSync()
+  for await (const entries of directory.batches()) {
+    const batch = entries.filter(({ name }) => isUtf8(name)).map(({ name }) => name.toString())
+    const names = batch.filter((name) => !isReservedName(name, at.names.length))
+    const reader = new EntryReader(directory, names)
+    if (at.level === "traverse") await visitVisible(walk, reader, { names: at.names, batch: names })
+    else for (const name of names) await visitChild(walk, reader, { names: at.names, name, level: at.level })
   }
 }
 
 /** An answer of the authority is used for so long: its reader may be slow. */
 const maxAgeMs = 1_500
 
-async function visitVisible(walk: Walk, directory: DirectoryHandle, at: { names: readonly string[]; batch: string[] }): Promise<void> {
+async function visitVisible(walk: Walk, reader: EntryReader, at: { names: readonly string[]; batch: string[] }): Promise<void> {
   const { request } = walk
   const pathTo = (name: string) => joinPath([...at.names, name])
   for (let rest = at.batch; rest.length > 0; ) {
@@ -105,7 +92,7 @@ async function visitVisible(walk: Walk, directory: DirectoryHandle, at: { names:
     let visited = 0
     do {
       const [name = "", level = "none"] = [rest[visited], accesses[visited]?.level]
-      if (level !== "none") await visitWhileAllowed(walk, directory, { names: at.names, name, level })
+      if (level !== "none") await visitWhileAllowed(walk, reader, { names: at.names, name, level })
       visited += 1
     } while (visited < rest.length && performance.now() < until)
     rest = rest.slice(visited)
@@ -115,7 +102,7 @@ async function visitVisible(walk: Walk, directory: DirectoryHandle, at: { names:
 /** The request goes on only as long as the caller may see this entry, too. */
 async function visitWhileAllowed(
   walk: Walk,
-  directory: DirectoryHandle,
+  reader: EntryReader,
   at: { names: readonly string[]; name: string; level: PathAccess["level"] },
 ): Promise<void> {
   const { request } = walk
@@ -125,7 +112,7 @@ async function visitWhileAllowed(
     await request.assertVisible([...at.names, at.name])
   }
   try {
-    await visitChild(walk, directory, at)
+    await visitChild(walk, reader, at)
   } finally {
     request.assertStillAllowed = assertStillAllowed
   }
@@ -133,10 +120,10 @@ async function visitWhileAllowed(
 
 async function visitChild(
   walk: Walk,
-  directory: DirectoryHandle,
+  reader: EntryReader,
   at: { names: readonly string[]; name: string; level: PathAccess["level"] },
 ): Promise<void> {
-  const stats = directory.lstat(at.name)
+  const stats = await reader.lstat(at.name)
   const isDirectory = stats?.isDirectory() ?? false
   if (!stats || !(isDirectory || (stats.isFile() && at.level !== "traverse"))) return
   const parent = joinPath(at.names)
@@ -146,18 +133,18 @@ async function visitChild(
   if (pause) await pause
   if (!walk.isDeep || !isDirectory) return
   if (at.names.length >= maxLevels) throw listingTooDeep()
-  await descend(walk, directory, at)
+  await descend(walk, reader.directory, at)
 }
 
 /** Skips an entry that vanished or became a link since it was looked at. */
 async function descend(
   walk: Walk,
-  directory: DirectoryHandle,
+  directory: TreeDirectory,
   at: { names: readonly string[]; name: string; level: PathAccess["level"] },
 ): Promise<void> {
-  let next: DirectoryHandle
+  let next: TreeDirectory
   try {
-    next = directory.openDirectory(at.name)
+    next = await directory.openDirectory(at.name)
   } catch (error) {
     if (fileFailure(error)?.status === 503) throw error
     return

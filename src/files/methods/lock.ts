@@ -24,6 +24,7 @@ export async function lock(request: DavRequest): Promise<void> {
   await request.assertWritable()
   request.sendContinue()
   const body = await readXmlBody(request)
+  using _lock = await request.context.pathLocks.acquire([request.names])
   // The body may have taken long.
   await request.assertWritable()
   if (body.length === 0) return refresh(request)
@@ -83,17 +84,17 @@ async function createIfMissing(request: DavRequest): Promise<boolean> {
   if (request.names.length === 0) return false
   assertValidNewName(request.names)
   const account = await request.storageAccount()
-  using location = locateNewEntry(request.context.root, request.names)
+  using location = await locateNewEntry(request.root, request.names)
   checkWritePreconditions(request.headers, location.stats && validatorsOf(location.stats))
   if (location.stats) {
-    checkLocks(request, [])
+    await checkLocks(request, [])
     return false
   }
   const bytes = request.context.storage.maxSizeOf({ entries: 1, bytes: 0 })
   using room = await request.context.storage.reserve(account, location.parent, { bytes })
-  checkLocks(request, [{ names: request.names, changesParent: true, isDeep: false }])
+  await checkLocks(request, [{ names: request.names, changesParent: true, isDeep: false }])
   room.commit(bytes)
-  closeSync(location.parent.open(location.name, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o644))
+  closeSync(await location.parent.open(location.name, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o644))
   return true
 }
 

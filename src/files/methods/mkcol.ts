@@ -12,14 +12,15 @@ export async function mkcol(request: DavRequest): Promise<void> {
   await request.assertWritable()
   if (hasBody(request.incoming)) throw new Failure("unsupported_media_type", "MKCOL takes no body")
   assertValidNewName(request.names)
-  using location = locateNewEntry(request.context.root, request.names)
+  using _lock = await request.context.pathLocks.acquire([request.names])
+  using location = await locateNewEntry(request.root, request.names)
   if (location.stats) throw exists(location.stats.isDirectory() ? "directory" : "file")
   // Only Quayside itself creates the root of a home or a dataset.
   await request.assertReplaceable()
   const bytes = request.context.storage.maxSizeOf({ entries: 1, bytes: 0 })
   using room = await request.context.storage.reserve(await request.storageAccount(), location.parent, { bytes })
-  checkLocks(request, [{ names: request.names, changesParent: true, isDeep: false }])
-  location.parent.makeDirectory(location.name)
+  await checkLocks(request, [{ names: request.names, changesParent: true, isDeep: false }])
+  await location.parent.makeDirectory(location.name)
   room.commit(bytes)
   sendEmpty(request.response, 201)
 }

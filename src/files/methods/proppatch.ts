@@ -35,10 +35,10 @@ export async function proppatch(request: DavRequest): Promise<void> {
   await request.assertWritable()
   const bytes = wanted.reduce((sum, { value }) => sum + (value?.length ?? 0), 0)
   // Removing properties needs no space.
-  using _room =
-    bytes > 0 ? await request.context.storage.reserve(await request.storageAccount(), request.context.root, { bytes }) : undefined
+  using _room = bytes > 0 ? await request.context.storage.reserve(await request.storageAccount(), request.root, { bytes }) : undefined
   const isGuest = !(await request.isOwner())
-  const isDirectory = checkPreconditionsAndLocks(request)
+  using _lock = await request.context.pathLocks.acquire([request.names])
+  const isDirectory = await checkPreconditionsAndLocks(request)
   const isProtected = (one: PropertyName) => one.ns === davNamespace
   const refused = wanted.some(isProtected)
   if (!refused)
@@ -67,11 +67,11 @@ export async function proppatch(request: DavRequest): Promise<void> {
 const protectedStatus = "HTTP/1.1 403 Forbidden"
 const failedStatus = "HTTP/1.1 424 Failed Dependency"
 
-function checkPreconditionsAndLocks(request: DavRequest): boolean {
+async function checkPreconditionsAndLocks(request: DavRequest): Promise<boolean> {
   if (request.names.length === 0) return true
-  using location = locateExistingEntry(request.context.root, request.names)
+  using location = await locateExistingEntry(request.root, request.names)
   checkWritePreconditions(request.headers, validatorsOf(location.stats))
-  checkLocks(request, [{ names: request.names, changesParent: false, isDeep: false }])
+  await checkLocks(request, [{ names: request.names, changesParent: false, isDeep: false }])
   return location.stats.isDirectory()
 }
 

@@ -1,4 +1,5 @@
-import { fchmodSync, fstatSync, futimesSync } from "node:fs"
+import { fchmod, fstatSync, futimes } from "node:fs"
+import { promisify } from "node:util"
 import { Failure } from "#contract"
 import { checkWritePreconditions, etagOf, validatorsOf } from "../access/preconditions.ts"
 import { forbidden, invalid } from "../failures.ts"
@@ -7,11 +8,15 @@ import { assertValidNewName } from "../requests/address.ts"
 import type { DavRequest } from "../requests/dav-request.ts"
 import { sendEmpty } from "../responses.ts"
 import type { TempFile } from "../staging/temp-file.ts"
+import { isOutOfSpace } from "../storage/quota-project.ts"
 import type { Reservation } from "../storage/reservation.ts"
-import type { DirectoryHandle } from "../tree/directory-handle.ts"
 import { type EntryLocation, locateNewEntry } from "../tree/entry-location.ts"
+import type { TreeDirectory } from "../tree/tree-directory.ts"
 import { allowHeaderFor } from "./method-names.ts"
-import { receiveBody } from "./receive-body.ts"
+import { fileWriter, isSmallBody, receiveBody } from "./receive-body.ts"
+
+const changeMode = promisify(fchmod)
+const changeTimes = promisify(futimes)
 
 /**
  * Creates or replaces a file in one step: a concurrent reader sees the old content or the new one.
@@ -22,17 +27,51 @@ export async function put(request: DavRequest): Promise<void> {
   checkForm(request)
   const account = await request.storageAccount()
   using upload = await startUpload(request, account)
-  const { file, room } = upload
+  const { room } = upload
+  using file = await (isSmallBody(request.incoming) ? receiveSmall : receiveLarge)(request, upload)
+  await finishUpload(request, { file, room }, {})
+}
+
+/**
+ * The file is made when the whole body is there, in its project from the start. If that has no room
+ * for two, the file is staged and takes the place of the one that it replaces.
+ */
+async function receiveSmall(request: DavRequest, { parent }: StartedUpload): Promise<TempFile> {
+  const { incoming, context, userId } = request
+  const { staging } = context
+  const body: Buffer[] = []
   request.sendContinue()
+  await receiveBody(incoming, { userId, write: async (chunks) => void body.push(...chunks) })
+  try {
+    return await filled(await staging.createSmallFile(parent), body, userId)
+  } catch (error) {
+    if (!isOutOfSpace(error)) throw error
+    return await filled(await staging.createTempFile(parent), body, userId)
+  }
+}
+
+async function filled(made: TempFile, body: Buffer[], userId: number): Promise<TempFile> {
+  using stack = new DisposableStack()
+  const file = stack.use(made)
+  if (body.length > 0) await fileWriter(file.fd, userId)(body)
+  if (body.length === 0 || !file.isFlushed) await file.flush()
+  stack.move()
+  return file
+}
+
+async function receiveLarge(request: DavRequest, { parent, room }: StartedUpload): Promise<TempFile> {
+  const { incoming, context, userId } = request
+  using stack = new DisposableStack()
+  const file = stack.use(await context.staging.createTempFile(parent))
   const target = { path: `/proc/self/fd/${file.fd}` }
-  const checkDisk = request.context.storage.pacedDiskCheck()
+  const checkDisk = context.storage.pacedDiskCheck()
   const isOpenEnded = lengthOf(request) === undefined
+  request.sendContinue()
   const onBytes = (bytes: number) => (isOpenEnded ? room.extend(bytes, target) : checkDisk(target, bytes))
-  await receiveBody(request.incoming, { fd: file.fd, userId: request.userId, onBytes })
-  await file.flush(request.userId)
-  await request.revalidate()
-  await request.assertStillAllowed()
-  finishUpload(request, upload, {})
+  await receiveBody(incoming, { userId, write: fileWriter(file.fd, userId), onBytes })
+  await file.flush()
+  stack.move()
+  return file
 }
 
 /** Undefined when the length is unknown before the end. */
@@ -49,13 +88,13 @@ function checkForm(request: DavRequest): void {
 }
 
 /** Checks all that can be checked before the body comes. */
-export function prepareUpload(request: DavRequest): EntryLocation {
+export async function prepareUpload(request: DavRequest): Promise<EntryLocation> {
   assertValidNewName(request.names)
   if (request.address.hasTrailingSlash)
     throw new Failure("method_not_allowed", "A file's address does not end with a slash; directories are made with MKCOL", {
       headers: { Allow: `${allowHeaderFor("directory").Allow}, MKCOL` },
     })
-  const location = checkedLocation(request)
+  const location = await checkedLocation(request)
   try {
     assertNotClosed(location.parent)
     return location
@@ -72,22 +111,21 @@ export interface ReceivedFile {
 }
 
 interface StartedUpload extends Disposable {
-  file: TempFile
+  /** The directory of the file. */
+  parent: TreeDirectory
   room: Reservation
 }
 
 async function startUpload(request: DavRequest, account: string | undefined): Promise<StartedUpload> {
-  const { storage, staging } = request.context
-  using location = prepareUpload(request)
+  const { storage } = request.context
   using stack = new DisposableStack()
+  const { parent, name } = stack.use(await prepareUpload(request))
   // An empty file needs space, too.
   const length = lengthOf(request)
   const bytes = Math.max(length ?? 0, storage.maxSizeOf({ entries: 1, bytes: 0 }))
-  const size = { bytes, name: location.name, isOpenEnded: length === undefined }
-  const room = stack.use(await storage.reserve(account, location.parent, size))
-  const file = stack.use(await staging.createTempFile(location.parent, request.userId))
+  const room = stack.use(await storage.reserve(account, parent, { bytes, name, isOpenEnded: length === undefined }))
   const resources = stack.move()
-  return { file, room, [Symbol.dispose]: () => resources.dispose() }
+  return { parent, room, [Symbol.dispose]: () => resources.dispose() }
 }
 
 /**
@@ -106,18 +144,21 @@ interface FinishOptions {
 }
 
 /**
- * Gives a file its name and answers. Nothing else of this server runs between the last check and
+ * Gives a file its name and answers. No other request changes the entry between the last checks and
  * the rename.
  */
-export function finishUpload(request: DavRequest, { file, room }: ReceivedFile, options: FinishOptions): void {
-  const { storage } = request.context
-  using location = checkedLocation(request)
+export async function finishUpload(request: DavRequest, { file, room }: ReceivedFile, options: FinishOptions): Promise<void> {
+  const { pathLocks, storage } = request.context
+  using _lock = await pathLocks.acquire([request.names])
+  await request.revalidate()
+  await request.assertReplaceable()
+  using location = await checkedLocation(request)
   room.assertReplaces(location.stats)
   const modified = modifiedOf(request)
-  if (modified !== undefined) futimesSync(file.fd, modified, modified)
+  if (modified !== undefined) await location.parent.inTurn(() => changeTimes(file.fd, modified, modified))
   const mode = (location.stats?.mode ?? 0o644) & 0o777
-  if (mode !== 0o644) fchmodSync(file.fd, mode)
-  file.moveTo(location.parent, location.name)
+  if (mode !== 0o644) await location.parent.inTurn(() => changeMode(file.fd, mode))
+  await file.moveTo(location.parent, location.name)
   const stats = fstatSync(file.fd)
   room.commit(storage.sizeOf(stats), { made: stats, replaced: location.stats })
   const headers: Record<string, string> = { ...options.headers, ETag: etagOf(stats) }
@@ -126,13 +167,13 @@ export function finishUpload(request: DavRequest, { file, room }: ReceivedFile, 
 }
 
 /** The place of the file, if preconditions and locks allow it. */
-export function checkedLocation(request: DavRequest): EntryLocation {
-  const location = locateNewEntry(request.context.root, request.names)
+export async function checkedLocation(request: DavRequest): Promise<EntryLocation> {
+  const location = await locateNewEntry(request.root, request.names)
   try {
     if (location.stats?.isDirectory())
       throw new Failure("method_not_allowed", "A directory has this name", { headers: allowHeaderFor("directory") })
     checkWritePreconditions(request.headers, location.stats && validatorsOf(location.stats))
-    checkLocks(request, [{ names: request.names, changesParent: !location.stats, isDeep: false }])
+    await checkLocks(request, [{ names: request.names, changesParent: !location.stats, isDeep: false }])
     return location
   } catch (error) {
     location[Symbol.dispose]()
@@ -145,7 +186,7 @@ export function checkedLocation(request: DavRequest): EntryLocation {
  * user ID, which the worker opens no file with. For other owners' directories an access list may
  * allow more than the mode.
  */
-function assertNotClosed(directory: DirectoryHandle): void {
+function assertNotClosed(directory: TreeDirectory): void {
   const { uid, mode } = directory.stat()
   if (uid === 0 || uid !== process.geteuid?.() || mode & 0o200) return
   throw forbidden("The file system does not allow it")

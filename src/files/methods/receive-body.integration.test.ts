@@ -8,7 +8,7 @@ import { join } from "node:path"
 import { PassThrough } from "node:stream"
 import { test } from "node:test"
 import { countTurns } from "../../../test/fixtures/turns.ts"
-import { receiveBody } from "./receive-body.ts"
+import { fileWriter, receiveBody } from "./receive-body.ts"
 
 test("an upload moves no more in a turn than the person's budget", async (t) => {
   const total = 16 * 1024 * 1024
@@ -17,7 +17,7 @@ test("an upload moves no more in a turn than the person's budget", async (t) => 
   const file = join(directory, "upload")
   const counts = countTurns(t, 7)
   const server = createServer(async (incoming, response) => {
-    await receiveBody(incoming, { fd: openSync(file, "w"), userId: 7 })
+    await receiveBody(incoming, { userId: 7, write: fileWriter(openSync(file, "w"), 7) })
     response.end()
   })
   await once(server.listen(0, "127.0.0.1"), "listening")
@@ -37,7 +37,7 @@ test("an upload of single bytes needs few objects until it is complete", async (
   const body = Buffer.from("0123456789".repeat(2_000))
   const incoming = Object.assign(new PassThrough(), { headers: { "content-length": String(body.length) } })
   const concat = t.mock.method(Buffer, "concat").mock
-  const received = receiveBody(incoming as unknown as IncomingMessage, { fd: openSync(file, "w"), userId: 8 })
+  const received = receiveBody(incoming as unknown as IncomingMessage, { userId: 8, write: fileWriter(openSync(file, "w"), 8) })
   for (const byte of body) {
     incoming.write(Buffer.of(byte))
     if (incoming.writableNeedDrain) await once(incoming, "drain")

@@ -1,11 +1,11 @@
-import { writeSync, writev } from "node:fs"
+import { writev } from "node:fs"
 import type { IncomingMessage } from "node:http"
 import { promisify } from "node:util"
 import { bounds } from "#contract"
 import { hasBody, PacedReader, sharedTurnBudget } from "#http"
 import { ChunkBuffer } from "#kit"
 import { ClientGoneError } from "../failures.ts"
-import { withDiskTurn } from "../requests/disk-turns.ts"
+import { type TurnOwner, withDiskTurn } from "../requests/disk-turns.ts"
 
 const write = promisify(writev)
 
@@ -14,34 +14,47 @@ const maxBufferedBytes = bounds.files.waitingBytes.value
 /** A body of at most this length is written in one call when it is complete. */
 const smallBodyBytes = 65_536
 
+/** The body may be collected until it is complete, since that costs little memory. */
+export function isSmallBody({ headers }: IncomingMessage): boolean {
+  return Number(headers["content-length"] ?? Number.POSITIVE_INFINITY) <= smallBodyBytes
+}
+
 interface Destination {
-  fd: number
   userId: number
-  /** The position of its first byte in the file; default: the one of the descriptor. */
-  position?: number | undefined
+  /** Called with the next bytes when those before are written. */
+  write(chunks: Buffer[]): Promise<void>
   onBytes?: ((bytes: number) => void) | undefined
 }
 
+/** Writes bytes into a file of a person, from a position or that of the descriptor on. */
+export function fileWriter(fd: number, userId: TurnOwner, position?: number): Destination["write"] {
+  let at = position
+  return async (chunks) => {
+    const from = at
+    if (at !== undefined) at += chunks.reduce((sum, { length }) => sum + length, 0)
+    await withDiskTurn(userId, () => writeAll({ fd, position: from }, chunks))
+  }
+}
+
 /**
- * Writes a request's body into a file as it arrives. `onBytes` is called before each write, and an
- * error that it throws ends the reception. Rejects with `ClientGoneError` when the body ends early.
- * No write is pending when the promise settles. The bytes count for the person.
+ * Writes a request's body as it arrives; a small one at once. `onBytes` is called before each
+ * write, and an error that it throws ends the reception. Rejects with `ClientGoneError` when the
+ * body ends early. No write is pending when the promise settles. The bytes count for the person.
  */
-export async function receiveBody(request: IncomingMessage, { fd, userId, position, onBytes }: Destination): Promise<void> {
+export async function receiveBody(request: IncomingMessage, { userId, write, onBytes }: Destination): Promise<void> {
   if (!hasBody(request)) return
   await new Promise<void>((resolve, reject) => {
-    new BodyReceiver(request, { fd, userId, position, onBytes, done: (error) => (error ? reject(error) : resolve()) })
+    new BodyReceiver(request, { userId, write, onBytes, done: (error) => (error ? reject(error) : resolve()) })
   })
 }
 
 /** Collects the next chunks while the last ones are written. */
 class BodyReceiver {
   readonly #request: IncomingMessage
-  readonly #fd: number
+  readonly #writeChunks: Destination["write"]
   readonly #userId: number
   readonly #reader = new PacedReader(() => this.#resume(), sharedTurnBudget)
   readonly #onBytes: ((bytes: number) => void) | undefined
-  #position: number | undefined
   readonly #done: (error?: Error) => void
   readonly #isSmall: boolean
   readonly #waiting = new ChunkBuffer()
@@ -52,12 +65,11 @@ class BodyReceiver {
 
   constructor(request: IncomingMessage, options: Destination & { done: (error?: Error) => void }) {
     this.#request = request
-    this.#fd = options.fd
+    this.#writeChunks = options.write
     this.#userId = options.userId
-    this.#position = options.position
     this.#onBytes = options.onBytes
     this.#done = options.done
-    this.#isSmall = Number(request.headers["content-length"] ?? Number.POSITIVE_INFINITY) <= smallBodyBytes
+    this.#isSmall = isSmallBody(request)
     request.on("data", this.#onData).once("end", this.#onEnd).once("error", this.#onGone).once("close", this.#onGone)
     if (request.destroyed) this.#onGone()
   }
@@ -77,8 +89,7 @@ class BodyReceiver {
 
   #onEnd = (): void => {
     this.#hasEnded = true
-    if (this.#isSmall) this.#writeAtOnce()
-    else this.#write()
+    this.#write()
   }
 
   #onGone = (): void => {
@@ -107,8 +118,6 @@ class BodyReceiver {
   }
 
   #writeWaiting(): void {
-    const { fd, position } = { fd: this.#fd, position: this.#position }
-    if (position !== undefined) this.#position = position + this.#waiting.length
     const batch = this.#waiting.take()
     this.#isWriting = true
     this.#reader.resume()
@@ -117,19 +126,7 @@ class BodyReceiver {
       if (error) this.#failure ??= error
       this.#write()
     }
-    withDiskTurn(this.#userId, () => writeAll({ fd, position }, batch)).then(() => onWritten(), onWritten)
-  }
-
-  #writeAtOnce(): void {
-    try {
-      const parts = this.#waiting.take()
-      const all = parts.length === 1 ? parts[0] : Buffer.concat(parts)
-      for (let done = 0; all && done < all.length; )
-        done += writeSync(this.#fd, all, done, undefined, this.#position === undefined ? null : this.#position + done)
-    } catch (error) {
-      this.#failure = error as Error
-    }
-    this.#settle()
+    this.#writeChunks(batch).then(() => onWritten(), onWritten)
   }
 }
 

@@ -20,7 +20,7 @@ export async function sendFile(
   range: { start: number; end: number },
 ): Promise<void> {
   downloads += 1
-  const size = downloads > manyDownloads ? smallChunkBytes : largeChunkBytes
+  const size = Math.min(range.end - range.start, downloads > manyDownloads ? smallChunkBytes : largeChunkBytes)
   const writer = new ChunkWriter(response)
   try {
     let spare = Buffer.allocUnsafeSlow(size)

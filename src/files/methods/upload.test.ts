@@ -35,7 +35,8 @@ test("an aborted upload leaves nothing but the old file", async () => {
       const upload = await server.raw()
       upload.write(head(path, headers))
       upload.write(headers.startsWith("T") ? "5\r\nhello\r\n" : "hello")
-      await eventually("the upload began", () => server.unfinished().length === 1)
+      // A small body is collected before there is a file.
+      if (!headers.endsWith(" 20\r\n")) await eventually("the upload began", () => server.unfinished().length === 1)
       upload.socket.destroy()
       await eventually("nothing is left of it", () => server.unfinished().length === 0)
     }

@@ -9,6 +9,7 @@ import { DeadProperties } from "../properties/dead-properties.ts"
 import { createLiveProperties } from "../properties/live-properties.ts"
 import { relayedAddress, relaySigner } from "../relay/relayed-address.ts"
 import type { FilesContext } from "../requests/dav-request.ts"
+import { PathLocks } from "../requests/path-locks.ts"
 import { CopyQueue, RequestLimiter } from "../requests/request-limiter.ts"
 import type { FileServerSettings } from "../settings.ts"
 import { StagingArea } from "../staging/staging-area.ts"
@@ -43,9 +44,10 @@ export class FileServer implements AsyncDisposable {
       root,
       rights,
       staging,
-      uploads: new UploadStore({ root, storage, rights }),
+      uploads: new UploadStore({ root, staging, storage, rights }),
       liveProperties: createLiveProperties(root, locks),
       locks,
+      pathLocks: new PathLocks(),
       deadProperties: new DeadProperties(root, report),
       storage,
       requestLimiter: new RequestLimiter(),

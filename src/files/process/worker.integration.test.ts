@@ -151,7 +151,7 @@ test("a worker that is killed during an upload leaves the old file, and its othe
   const upload = await server.raw()
   upload.write(`PUT /users/ann/f HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${basic("ann")}\r\nContent-Length: 500000\r\n\r\n`)
   upload.write(Buffer.alloc(300_000))
-  const started = () => workFolders().some((id) => readdirSync(join(server.root, ".quayside/work", id)).length > 0)
+  const started = () => server.unfinished().length > 0
   await eventually("the upload began", started)
   await kill(workerThere())
   await upload.end()
@@ -167,9 +167,7 @@ test("the worker without privileges deletes directories of mode 000", async () =
   ])
   assert.equal((await server.ask("GET", "/users/ann/closed/inner/f")).status, 403)
   assert.equal((await server.ask("DELETE", "/users/ann/closed")).status, 204)
-  await eventually("its space is free", () =>
-    workFolders().every((id) => readdirSync(join(server.root, ".quayside/work", id)).length === 0),
-  )
+  await eventually("its space is free", () => server.unfinished().length === 0)
 })
 
 test("a failing authority is logged and hidden from the caller", async () => {

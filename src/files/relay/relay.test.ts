@@ -201,7 +201,7 @@ test("many people's stalled uploads keep nobody from the files", async () => {
     server.authority.add(name, { "/users/ann": "write" })
     for (let i = 0; i < 100; i += 1) {
       const upload = await server.raw()
-      const lines = `Host: localhost\r\nAuthorization: ${basic(name)}\r\nContent-Length: 9\r\n`
+      const lines = `Host: localhost\r\nAuthorization: ${basic(name)}\r\nContent-Length: 99999\r\n`
       upload.write(`PUT /users/ann/${name}-${i} HTTP/1.1\r\n${lines}\r\n`)
       crowd.push(upload)
     }
@@ -214,11 +214,11 @@ test("many people's stalled uploads keep nobody from the files", async () => {
 test("strangers' connections do not close an upload of the same address", async () => {
   await using server = await TestFilesServer.start({ isRelayed: true, connections: { maxPerAddress: 4 } })
   const upload = await server.raw()
-  upload.write(head("PUT", "/users/ann/upload", "Content-Length: 5\r\n"))
+  upload.write(head("PUT", "/users/ann/upload", "Content-Length: 100000\r\n"))
   await eventually("it began", () => server.unfinished().length === 1)
   const strangers = await Promise.all(Array.from({ length: 8 }, () => server.raw()))
   await eventually("the strangers' own are closed", () => strangers.filter(({ socket }) => socket.destroyed).length >= 4)
-  upload.write("hello")
+  upload.write("x".repeat(100_000))
   assert.match(await upload.until("\r\n\r\n"), /^HTTP\/1\.1 201 /)
   for (const { socket } of [upload, ...strangers]) socket.destroy()
 })

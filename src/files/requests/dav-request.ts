@@ -12,8 +12,10 @@ import type { LiveProperties } from "../properties/live-properties.ts"
 import type { StagingArea } from "../staging/staging-area.ts"
 import type { StorageLedger } from "../storage/ledger.ts"
 import type { DirectoryHandle } from "../tree/directory-handle.ts"
+import { TreeDirectory } from "../tree/tree-directory.ts"
 import type { UploadStore } from "../uploads/upload-store.ts"
 import { type FileAddress, joinPath } from "./address.ts"
+import type { PathLocks } from "./path-locks.ts"
 import type { FileQuery } from "./query.ts"
 import type { CopyQueue, RequestLimiter } from "./request-limiter.ts"
 
@@ -25,6 +27,8 @@ export interface FilesContext {
   uploads: UploadStore
   liveProperties: LiveProperties
   locks: LockTable
+  /** For changes that may not overlap. */
+  pathLocks: PathLocks
   deadProperties: DeadProperties
   storage: StorageLedger
   requestLimiter: RequestLimiter
@@ -59,6 +63,8 @@ export class DavRequest {
   /** Whether a page's form asked for it: the browser saves what comes. */
   readonly isFormDownload: boolean
   readonly userId: number
+  /** The files root; calls take the person's turns. */
+  readonly root: TreeDirectory
   /** Authenticates again; called before a change that was authorized long ago. */
   readonly revalidate: () => Promise<void>
   /** Paths that the `If` header names and the caller may read. */
@@ -83,6 +89,7 @@ export class DavRequest {
     this.query = parts.query
     this.isFormDownload = parts.isFormDownload
     this.userId = parts.userId
+    this.root = TreeDirectory.of(parts.context.root, parts.userId)
     this.revalidate = parts.revalidate
     this.#sendContinue = parts.sendContinue
   }

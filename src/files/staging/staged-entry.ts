@@ -1,43 +1,26 @@
-import { readlinkSync, symlinkSync, unlinkSync } from "node:fs"
-import type { DirectoryHandle, EntryName } from "../tree/directory-handle.ts"
-import { ignoreErrors } from "../tree/ignore-errors.ts"
+import type { EntryName } from "../tree/directory-handle.ts"
 import { removeTree } from "../tree/remove-tree.ts"
+import type { TreeDirectory } from "../tree/tree-directory.ts"
 
-interface MarkerLink {
-  directory: DirectoryHandle
-  name: string
-}
-
-/** A name in the reserved directory, at first without content. Disposing it removes its content. */
+/** A name for an unfinished or deleted entry, at first without content. Disposing removes that. */
 export class StagedEntry implements AsyncDisposable {
-  readonly parent: DirectoryHandle
+  readonly parent: TreeDirectory
   readonly name: string
-  readonly #marker: MarkerLink | undefined
+  readonly #marker: Disposable | undefined
   #count = 0
   #remaining: readonly EntryName[] | undefined
 
-  constructor(parent: DirectoryHandle, name: string, marker?: MarkerLink) {
+  /** `marker`: shows the sweep where the entry lies, if that is not in the worker's directory. */
+  constructor(parent: TreeDirectory, name: string, marker?: Disposable) {
     this.parent = parent
     this.name = name
     this.#marker = marker
   }
 
-  /**
-   * On another file system the entry lies in the target's directory, and a link in the worker's
-   * directory shows the sweep where.
-   */
-  static besideTarget(parent: DirectoryHandle, name: string, marker: MarkerLink): StagedEntry {
-    symlinkSync(readlinkSync(parent.path), marker.directory.pathTo(marker.name))
-    return new StagedEntry(parent, name, marker)
-  }
-
   /** Releases the name without removing its content. */
   release(): void {
     this.parent[Symbol.dispose]()
-    if (!this.#marker) return
-    const { directory, name } = this.#marker
-    ignoreErrors(() => unlinkSync(directory.pathTo(name)))
-    directory[Symbol.dispose]()
+    this.#marker?.[Symbol.dispose]()
   }
 
   /**

@@ -7,15 +7,20 @@ import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { createProcessId, Yielder } from "#kit"
 import { eventually } from "../../../test/fixtures/eventually.ts"
+import { unfinishedIn } from "../../../test/fixtures/files/unfinished.ts"
 import { DeadProperties } from "../properties/dead-properties.ts"
 import { DirectoryHandle } from "../tree/directory-handle.ts"
+import { moveEntry } from "../tree/move-entry.ts"
+import { TreeDirectory } from "../tree/tree-directory.ts"
 import { StagingArea } from "./staging-area.ts"
 
 let path: string
 let root: DirectoryHandle
+let tree: TreeDirectory
 before(() => {
   path = mkdtempSync(join(tmpdir(), "quayside-work-"))
   root = DirectoryHandle.open(path)
+  tree = TreeDirectory.of(root, 1)
 })
 after(() => {
   root[Symbol.dispose]()
@@ -66,17 +71,19 @@ test("a replacement replaces exactly one entry, and a failed one leaves it in pl
   await using area = new StagingArea(root, report)
   mkdirSync(join(path, "fresh/new"), { recursive: true })
   mkdirSync(join(path, "taken/old"), { recursive: true })
-  const removed = area.replace({ parent: root, name: "fresh" }, { parent: root, name: "taken" })
+  const to = { parent: tree, name: "taken" }
+  const replace = (name: string) => area.replace(to, () => moveEntry({ parent: tree, name }, to))
+  const { emptied } = await replace("fresh")
   assert.deepEqual([existsSync(join(path, "fresh")), readdirSync(join(path, "taken"))], [false, ["new"]])
-  await removed
-  assert.throws(() => area.replace({ parent: root, name: "missing" }, { parent: root, name: "taken" }), { code: "ENOENT" })
+  await emptied
+  await assert.rejects(replace("missing"), { code: "ENOENT" })
   assert.deepEqual(readdirSync(join(path, "taken")), ["new"])
-  assert.deepEqual(readdirSync(work(readdirSync(work())[0] ?? "")), [])
+  assert.deepEqual(unfinishedIn(path), [])
 })
 
 test("a tree that programs keep filling is removed soon after they end", async () => {
   await using area = new StagingArea(root, report)
-  const trash = () => readdirSync(work(readdirSync(work())[0] ?? "")).length
+  const trash = () => unfinishedIn(path).length
   // A few names, again and again: the tree grows no larger if this process rarely gets a core.
   const fill = "echo; while :; do i=$(((i + 1) % 200)); : >$$.$i; done"
   let left = 0
@@ -86,7 +93,7 @@ test("a tree that programs keep filling is removed soon after they end", async (
     const programs = [1, 2].map(() => spawn("sh", ["-c", fill], { cwd: join(path, "busy"), stdio: ["ignore", "pipe", "ignore"] }))
     try {
       for (const { stdout } of programs) await once(stdout, "data")
-      await area.discard(root, "busy")
+      await (await area.discard(tree, "busy")).emptied
       left = trash()
       assert.equal(existsSync(join(path, "busy")), false)
     } finally {
@@ -110,9 +117,9 @@ test("the sweep leaves another machine's entries until its heartbeat is long ove
 test("two running processes leave each other's files alone", async () => {
   const one = new StagingArea(root, report)
   const other = new StagingArea(root, report)
-  using file = await one.createTempFile(root, 1)
+  using file = await one.createTempFile(tree)
   await other.sweep(root)
-  file.moveTo(root, "moved")
+  await file.moveTo(tree, "moved")
   assert.equal(existsSync(join(path, "moved")), true)
   await one[Symbol.asyncDispose]()
   await other[Symbol.asyncDispose]()

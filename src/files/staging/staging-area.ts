@@ -1,14 +1,16 @@
-import { futimesSync, readlinkSync, renameSync, symlinkSync, unlinkSync } from "node:fs"
+import { createHash } from "node:crypto"
+import { futimesSync, readlinkSync } from "node:fs"
 import { createProcessId, hasProcessEnded } from "#kit"
 import { fileFailure } from "../failures.ts"
 import { reservedDirectory, reservedPrefix } from "../requests/address.ts"
 import { readQuotaProject, writeQuotaProject } from "../storage/quota-project.ts"
 import type { DirectoryHandle, EntryName } from "../tree/directory-handle.ts"
 import type { Entry } from "../tree/entry-location.ts"
-import { ignoreErrors } from "../tree/ignore-errors.ts"
-import { moveEntry } from "../tree/move-entry.ts"
+import { moveEntry, withLabel } from "../tree/move-entry.ts"
 import { namesIn, openOrMake } from "../tree/names-in.ts"
 import { removeTree } from "../tree/remove-tree.ts"
+import { TreeDirectory } from "../tree/tree-directory.ts"
+import { Markers } from "./markers.ts"
 import { StagedEntry } from "./staged-entry.ts"
 import { TempFile } from "./temp-file.ts"
 
@@ -22,6 +24,18 @@ const maxRetryMs = 600_000
 /** Each holds one or two descriptors. The next worker's sweep removes the rest. */
 const maxRetried = 100
 const noteSuffix = ".from"
+/** Begins the name of a folder for the entries of one owner. */
+const folderPrefix = "of-"
+/** The owner of the sweep's calls. */
+const sweeper = "sweep"
+
+/** An entry that is gone from its place. */
+export interface Discarded {
+  /** Resolves when its space is free; never rejects. */
+  emptied: Promise<void>
+}
+
+const nothingDiscarded: Discarded = { emptied: Promise.resolve() }
 
 /**
  * The worker's own directory in the reserved one. It alone holds unfinished and deleted entries.
@@ -33,6 +47,7 @@ export class StagingArea implements AsyncDisposable {
   readonly #heartbeat: NodeJS.Timeout
   readonly #device: number
   readonly #report: (error: unknown) => void
+  readonly #markers = new Markers(() => this.#own)
   readonly #undeletable = new Set<StagedEntry>()
   #retryMs = minRetryMs
   #retryTimer: NodeJS.Timeout | undefined
@@ -67,82 +82,139 @@ export class StagingArea implements AsyncDisposable {
   }
 
   /** Reserves a name for an entry that will be moved to `parent`, or was moved away from it. */
-  createEntry(parent: DirectoryHandle): StagedEntry {
-    const name = this.#nextName()
-    if (parent.stat().dev === this.#device) return new StagedEntry(this.#own.duplicate(), name)
-    const marker = { directory: this.#own.duplicate(), name }
-    return StagedEntry.besideTarget(parent.duplicate(), `${reservedPrefix}${this.#id}-${name}`, marker)
+  async createEntry(parent: TreeDirectory): Promise<StagedEntry> {
+    if (parent.stat().dev !== this.#device) return await this.#createBeside(parent)
+    return new StagedEntry(await this.#folderFor(parent), this.#nextName())
+  }
+
+  /** The same in the directory itself. */
+  async #createBeside(parent: TreeDirectory): Promise<StagedEntry> {
+    const marker = await this.#markers.mark(parent)
+    return new StagedEntry(parent.duplicate(), `${reservedPrefix}${this.#id}-${this.#nextName()}`, marker)
+  }
+
+  /**
+   * The folder for entries of a directory's owner. The kernel locks it while one of them is renamed
+   * to a place whose lock a program holds, and then everything else in it waits.
+   */
+  async #folderFor({ owner }: TreeDirectory): Promise<TreeDirectory> {
+    const own = TreeDirectory.of(this.#own, owner)
+    const name = `${folderPrefix}${createHash("sha256").update(String(owner)).digest("hex").slice(0, 16)}`
+    try {
+      if (!(await own.lstat(name))) await own.makeDirectory(name, 0o700)
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException
+      if (isFull(error)) return own.duplicate()
+      if (code !== "EEXIST") throw error
+    }
+    return await own.openDirectory(name)
   }
 
   /**
    * The same for a directory. Its content gets the project of `parent` while it is made, since the
    * kernel renames no directory into another project.
    */
-  createDirectoryEntry(parent: DirectoryHandle): StagedEntry {
+  async createDirectoryEntry(parent: TreeDirectory): Promise<StagedEntry> {
     const project = readQuotaProject(parent.fd)
-    if (!project?.isInherited || parent.stat().dev !== this.#device) return this.createEntry(parent)
-    using folder = openOrMake(this.#own, `project-${project.id}`)
+    if (!project?.isInherited || parent.stat().dev !== this.#device) return await this.createEntry(parent)
+    using folder = openOrMake(this.#own, `${folderPrefix}project-${project.id}`)
     if (!readQuotaProject(folder.fd)?.isInherited) writeQuotaProject(folder.fd, project)
-    return new StagedEntry(folder.duplicate(), this.#nextName())
+    return new StagedEntry(TreeDirectory.of(folder, parent.owner).duplicate(), this.#nextName())
   }
 
-  /** Creates a file of that person, which will be moved to a name in `parent`. */
-  createTempFile(parent: DirectoryHandle, userId: number): Promise<TempFile> {
-    return TempFile.open(this.createEntry(parent), userId)
+  /** Creates a file that will be moved to a name in `parent`. */
+  async createTempFile(parent: TreeDirectory): Promise<TempFile> {
+    return await TempFile.open(await this.createEntry(parent), this.#making(false))
   }
 
   /**
-   * Moves an entry to the trash before it returns. The promise resolves when its space is free, and
-   * never rejects.
+   * The same for one that is moved very soon: it lies beside its place, and each write is flushed.
    */
-  discard(parent: DirectoryHandle, name: EntryName): Promise<void> {
-    const trash = this.#trashFor(parent, name)
+  async createSmallFile(parent: TreeDirectory): Promise<TempFile> {
+    return await TempFile.open(await this.#createBeside(parent), this.#making(true))
+  }
+
+  #making(isFlushed: boolean): Parameters<typeof TempFile.open>[1] {
+    return { place: (from, to) => this.place(from, to), isFlushed }
+  }
+
+  /**
+   * Gives a staged entry its place; a file replaces a file there. `fd`: the file, if it is open for
+   * writing.
+   *
+   * A rename between two directories needs a lock that the kernel has once for each file system,
+   * and that a program can hold for seconds. So a file first gets a second name beside its place.
+   */
+  async place(from: Entry & { fd?: number }, to: Entry): Promise<void> {
+    const beside = from.parent.isSame(to.parent) ? undefined : await this.#linkBeside(from, to)
+    if (!beside) return await moveEntry(from, to)
     try {
-      if (!trash) return Promise.resolve(unlinkSync(parent.pathTo(name)))
-      moveToTrash(parent, name, trash)
+      await beside.parent.rename(beside.name, to.parent, to.name)
     } catch (error) {
-      trash?.release()
+      await beside.remove()
       throw error
     }
-    return this.#emptyTrash(trash)
+    beside.release()
+    // One that remains is removed by the sweep.
+    await from.parent.unlink(from.name).catch(() => {})
   }
 
-  /**
-   * Undefined for a file when the full disk has no room for a trash entry: deleting still works.
-   */
-  #trashFor(parent: DirectoryHandle, name: EntryName): StagedEntry | undefined {
+  /** Undefined for a directory, and where no second name can be made, as on a full disk. */
+  async #linkBeside(from: Entry & { fd?: number }, to: Entry): Promise<StagedEntry | undefined> {
+    let beside: StagedEntry | undefined
     try {
-      return this.createEntry(parent)
+      beside = await this.#createBeside(to.parent)
+      const { parent, name } = beside
+      await withLabel(from, to, () => from.parent.link(from.name, parent, name))
+      return beside
     } catch (error) {
-      if (isFull(error) && parent.lstat(name)?.isFile()) return undefined
+      beside?.release()
+      if (cannotLink.has((error as NodeJS.ErrnoException).code ?? "")) return undefined
       throw error
     }
   }
 
-  /**
-   * Moves an entry to a name before it returns, and an entry already there to the trash. Between
-   * the two renames a note records for the sweep what to restore. The promise resolves when the
-   * replaced entry's space is free, and never rejects.
-   */
-  replace(from: Entry, to: Entry & { name: string }): Promise<void> {
-    const move = () => moveEntry(from, to)
-    if (!to.parent.lstat(to.name)) {
-      move()
-      return Promise.resolve()
-    }
-    const trash = this.createEntry(to.parent)
-    const note = this.#own.pathTo(`${trash.name}${noteSuffix}`)
+  /** Removes an entry: a directory goes to the trash as a whole. */
+  async discard(parent: TreeDirectory, name: EntryName): Promise<Discarded> {
     try {
-      symlinkSync(`${readlinkSync(to.parent.path)}/${to.name}`, note)
-      moveToTrash(to.parent, to.name, trash)
-      restoreOnError(move, to, trash)
+      await parent.unlink(name)
+      return nothingDiscarded
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EISDIR") throw error
+    }
+    const trash = await this.createEntry(parent)
+    try {
+      await moveToTrash(parent, name, trash)
+    } catch (error) {
+      trash.release()
+      throw error
+    }
+    return { emptied: this.#emptyTrash(trash) }
+  }
+
+  /**
+   * Moves an entry to a name by `move`, and before that an entry already there to the trash.
+   * Between the two a note records for the sweep what to restore.
+   */
+  async replace(to: Entry & { name: string }, move: () => Promise<void>): Promise<Discarded> {
+    if (!(await to.parent.lstat(to.name))) {
+      await move()
+      return nothingDiscarded
+    }
+    const trash = await this.createEntry(to.parent)
+    using folder = await this.#folderFor(to.parent)
+    const note = `${trash.name}${noteSuffix}`
+    try {
+      await folder.makeLink(note, `${readlinkSync(to.parent.path)}/${to.name}`)
+      await moveToTrash(to.parent, to.name, trash)
+      await restoreOnError(move, to, trash)
     } catch (error) {
       trash.release()
       throw error
     } finally {
-      ignoreErrors(() => unlinkSync(note))
+      await folder.unlink(note).catch(() => {})
     }
-    return this.#emptyTrash(trash)
+    return { emptied: this.#emptyTrash(trash) }
   }
 
   async #emptyTrash(trash: StagedEntry): Promise<void> {
@@ -177,21 +249,24 @@ export class StagingArea implements AsyncDisposable {
 
   /** Removes what ended workers left. Sweeps run one after another. */
   sweep(root: DirectoryHandle): Promise<void> {
-    return this.#afterOthers(() => this.#sweepNow(root))
+    return this.#afterOthers(() => this.#sweepNow(TreeDirectory.of(root, sweeper)))
   }
 
-  async #sweepNow(root: DirectoryHandle): Promise<void> {
+  async #sweepNow(root: TreeDirectory): Promise<void> {
     for (const name of namesIn(this.#workDirectory)) {
       const ageMs = Date.now() - (this.#workDirectory.lstat(name)?.mtimeMs ?? Date.now())
       if (name !== this.#id && (hasProcessEnded(name) || ageMs > abandonedMs)) await this.#remove(root, name).catch(this.#report)
     }
   }
 
-  async #remove(root: DirectoryHandle, name: string): Promise<void> {
+  async #remove(root: TreeDirectory, name: string): Promise<void> {
     using left = this.#workDirectory.openDirectory(name)
-    for (const entry of namesIn(left)) if (entry.endsWith(noteSuffix)) restoreReplaced(root, left, entry)
-    for (const entry of namesIn(left)) if (left.lstat(entry)?.isSymbolicLink()) await removeBeside(root, left, entry)
-    await removeTree(this.#workDirectory, name, () => `${name}-${this.#nextName()}`)
+    for (const each of ["", ...namesIn(left).filter((entry) => entry.startsWith(folderPrefix))]) {
+      using folder = each === "" ? left.duplicate() : left.openDirectory(each)
+      for (const entry of namesIn(folder)) if (entry.endsWith(noteSuffix)) await restoreReplaced(root, folder, entry)
+    }
+    for (const entry of namesIn(left)) if (left.lstat(entry)?.isSymbolicLink()) await removeBeside(root, { left, id: name }, entry)
+    await removeTree(TreeDirectory.of(this.#workDirectory, sweeper), name, () => `${name}-${this.#nextName()}`)
   }
 
   #touchHeartbeat(): void {
@@ -209,72 +284,82 @@ export class StagingArea implements AsyncDisposable {
     await this.#sweeping
     clearTimeout(this.#retryTimer)
     for (const trash of this.#undeletable) trash.release()
-    await removeTree(this.#workDirectory, this.#id, () => `${this.#id}-${this.#nextName()}`)
+    await removeTree(TreeDirectory.of(this.#workDirectory, sweeper), this.#id, () => `${this.#id}-${this.#nextName()}`)
     this.#openedOwn?.[Symbol.dispose]()
     this.#workDirectory[Symbol.dispose]()
   }
 }
 
 /** Opens a directory that its owner closed, moves it, and restores its mode if the move fails. */
-function moveToTrash(parent: DirectoryHandle, name: EntryName, trash: StagedEntry): void {
-  const move = () => renameSync(parent.pathTo(name), trash.parent.pathTo(trash.name))
+async function moveToTrash(parent: TreeDirectory, name: EntryName, trash: StagedEntry): Promise<void> {
+  const move = () => parent.rename(name, trash.parent, trash.name)
   try {
-    move()
+    await move()
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EACCES") throw error
-    const mode = parent.lstat(name)?.mode ?? 0o755
-    parent.chmodDirectory(name, 0o700)
+    const mode = (await parent.lstat(name))?.mode ?? 0o755
+    await parent.chmodDirectory(name, 0o700)
     try {
-      move()
+      await move()
     } catch (again) {
-      parent.chmodDirectory(name, mode & 0o7777)
+      await parent.chmodDirectory(name, mode & 0o7777)
       throw again
     }
   }
 }
 
 /** Restores the replaced entry when the move into its place fails. */
-function restoreOnError(move: () => void, to: Entry, trash: StagedEntry): void {
+async function restoreOnError(move: () => Promise<void>, to: Entry, trash: StagedEntry): Promise<void> {
   try {
-    move()
+    await move()
   } catch (error) {
-    ignoreErrors(() => renameSync(trash.parent.pathTo(trash.name), to.parent.pathTo(to.name)))
+    await trash.parent.rename(trash.name, to.parent, to.name).catch(() => {})
     throw error
   }
 }
 
+/** File systems without hard links, files that others own, and full disks. */
+const cannotLink: ReadonlySet<string> = new Set(["EPERM", "EOPNOTSUPP", "ENOTSUP", "ENOSYS", "EMLINK", "ENOSPC", "EDQUOT"])
+
 /** Restores an entry whose replacement was not finished when a worker ended. */
-function restoreReplaced(root: DirectoryHandle, left: DirectoryHandle, note: string): void {
-  ignoreErrors(() => {
-    const target = targetBelow(root, left, note)
+async function restoreReplaced(root: TreeDirectory, folder: DirectoryHandle, note: string): Promise<void> {
+  try {
+    const target = targetBelow(root, folder, note)
     const name = target?.at(-1)
     if (!target || name === undefined) return
-    using parent = root.openDescendant(target.slice(0, -1))
-    if (parent.lstat(name)) return
+    using parent = await root.openDescendant(target.slice(0, -1))
+    if (await parent.lstat(name)) return
     const trash = note.slice(0, -noteSuffix.length)
-    const isBeside = left.lstat(trash)?.isSymbolicLink()
-    renameSync(isBeside ? parent.pathTo(`${reservedPrefix}${idOf(left)}-${trash}`) : left.pathTo(trash), parent.pathTo(name))
-  })
+    if (folder.lstat(trash)) await TreeDirectory.of(folder, sweeper).rename(trash, parent, name)
+    else await parent.rename(trash, parent, name)
+  } catch {
+    // An entry that cannot be restored is removed with the rest.
+  }
 }
 
 /** The target of a link in a worker's directory, as names below the root. */
-function targetBelow(root: DirectoryHandle, left: DirectoryHandle, link: string): string[] | undefined {
+function targetBelow(root: { readonly path: string }, left: DirectoryHandle, link: string): string[] | undefined {
   const rootPath = readlinkSync(root.path)
   const target = readlinkSync(left.pathTo(link))
   return target.startsWith(`${rootPath}/`) ? target.slice(rootPath.length + 1).split("/") : undefined
 }
 
-function idOf(left: DirectoryHandle): string {
-  return readlinkSync(left.path).split("/").at(-1) ?? ""
+/** The directory of an ended worker. */
+interface Leftovers {
+  left: DirectoryHandle
+  id: string
 }
 
 /** The marker names the directory; the ended worker's entries there have its ID in their names. */
-async function removeBeside(root: DirectoryHandle, left: DirectoryHandle, marker: string): Promise<void> {
+async function removeBeside(root: TreeDirectory, { left, id }: Leftovers, marker: string): Promise<void> {
   const target = targetBelow(root, left, marker)
   if (!target) return
   try {
-    using directory = root.openDescendant(target)
-    const own = namesIn(directory).filter((name) => name.startsWith(`${reservedPrefix}${idOf(left)}-`))
+    using directory = await root.openDescendant(target)
+    const prefix = `${reservedPrefix}${id}-`
+    const own: string[] = []
+    for await (const batch of directory.batches())
+      own.push(...batch.map(({ name }) => name.toString()).filter((name) => name.startsWith(prefix)))
     for (const name of own) await removeTree(directory, name, nameSequence(name))
   } catch (error) {
     if (!fileFailure(error)) throw error

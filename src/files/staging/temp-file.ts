@@ -1,34 +1,36 @@
-import { constants, open, unlinkSync } from "node:fs"
-import { promisify } from "node:util"
-import { withDiskTurn } from "../requests/disk-turns.ts"
-import { type DirectoryHandle, safeOpenFlags } from "../tree/directory-handle.ts"
-import { closeQuietly, ignoreErrors } from "../tree/ignore-errors.ts"
-import { moveEntry } from "../tree/move-entry.ts"
+import { constants } from "node:fs"
+import type { Entry } from "../tree/entry-location.ts"
+import { closeQuietly } from "../tree/ignore-errors.ts"
+import type { TreeDirectory } from "../tree/tree-directory.ts"
 import { flush } from "./flush.ts"
 import type { StagedEntry } from "./staged-entry.ts"
 
-const openFile = promisify(open)
+interface Making {
+  /** Gives a staged file its place. */
+  place(from: Entry & { fd: number }, to: Entry): Promise<void>
+  /** Whether each write waits for the disk, as `flush` does. */
+  isFlushed: boolean
+}
 
 /** A file being written. Unless it was moved to its name, disposing removes it. */
 export class TempFile implements Disposable {
   readonly fd: number
+  readonly isFlushed: boolean
   readonly #entry: StagedEntry
+  readonly #place: Making["place"]
   #isMoved = false
 
-  private constructor(entry: StagedEntry, fd: number) {
+  private constructor(entry: StagedEntry, fd: number, { place, isFlushed }: Making) {
     this.#entry = entry
     this.fd = fd
+    this.#place = place
+    this.isFlushed = isFlushed
   }
 
-  /**
-   * Uses the thread pool, since a new file waits for the file system's journal during other
-   * flushes.
-   */
-  static async open(entry: StagedEntry, userId: number): Promise<TempFile> {
+  static async open(entry: StagedEntry, making: Making): Promise<TempFile> {
     try {
-      const flags = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | safeOpenFlags
-      const fd = await withDiskTurn(userId, () => openFile(entry.parent.pathTo(entry.name), flags, 0o644))
-      return new TempFile(entry, fd)
+      const flags = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | (making.isFlushed ? constants.O_DSYNC : 0)
+      return new TempFile(entry, await entry.parent.open(entry.name, flags, 0o644), making)
     } catch (error) {
       entry.release()
       throw error
@@ -36,19 +38,23 @@ export class TempFile implements Disposable {
   }
 
   /** Flushes the content, so that it survives a power cut. */
-  flush(userId: number): Promise<void> {
-    return flush(this.fd, userId)
+  flush(): Promise<void> {
+    return flush(this.fd, this.#entry.parent.owner)
   }
 
-  /** Renames it to its final name; a file of that name is replaced. */
-  moveTo(parent: DirectoryHandle, name: string): void {
-    moveEntry({ parent: this.#entry.parent, name: this.#entry.name, fd: this.fd }, { parent, name })
+  /** Gives it its final name; a file of that name is replaced. */
+  async moveTo(parent: TreeDirectory, name: string): Promise<void> {
+    await this.#place({ parent: this.#entry.parent, name: this.#entry.name, fd: this.fd }, { parent, name })
     this.#isMoved = true
   }
 
   [Symbol.dispose](): void {
     closeQuietly(this.fd)
-    if (!this.#isMoved) ignoreErrors(() => unlinkSync(this.#entry.parent.pathTo(this.#entry.name)))
-    this.#entry.release()
+    if (this.#isMoved) this.#entry.release()
+    else
+      void this.#entry.parent
+        .unlink(this.#entry.name)
+        .catch(() => {})
+        .then(() => this.#entry.release())
   }
 }

@@ -2,6 +2,7 @@ import { type Stats, statfsSync, statSync } from "node:fs"
 import { Failure } from "#contract"
 import type { Authority } from "../access/authority.ts"
 import type { DirectoryHandle } from "../tree/directory-handle.ts"
+import type { TreeDirectory } from "../tree/tree-directory.ts"
 import { StorageCounter } from "./counter.ts"
 import { assertDiskSpace } from "./disk-space.ts"
 import { idOf, KnownFiles } from "./known-files.ts"
@@ -92,7 +93,7 @@ export class StorageLedger implements AsyncDisposable {
    * beyond the disk or the quota. The `replaced` file makes room for this upload alone. The
    * caller commits the reservation with the bytes written, or disposes of it.
    */
-  async reserve(account: string | undefined, directory: DirectoryHandle, size: WriteSize): Promise<Reservation> {
+  async reserve(account: string | undefined, directory: TreeDirectory, size: WriteSize): Promise<Reservation> {
     const { bytes } = size
     const assertDisk: DiskCheck = (location, more) => this.assertDisk(location, more)
     assertDisk(directory, bytes)
@@ -100,12 +101,12 @@ export class StorageLedger implements AsyncDisposable {
     const entry = await this.#entry(account)
     const over = ({ bytes: free }: Replaced) => this.#over(account, entry, bytes - free)
     // Looked up anew after each wait, in which the file may go.
-    const find = () => this.#replacedBy(entry, directory, size)
+    const look = async () => (size.name === undefined ? undefined : await directory.lstat(size.name))
     if (entry.isUnknown && isLimited(entry)) await this.#firstCount(account, entry, size)
-    let replaced = find()
+    let replaced = this.#replacedBy(entry, await look())
     if (over(replaced) && this.#mayCountAgain(entry)) {
       await this.#recount(account, entry)
-      replaced = find()
+      replaced = this.#replacedBy(entry, await look())
     }
     const why = over(replaced)
     if (why) throw quotaExceeded(why, bytes)
@@ -151,7 +152,7 @@ export class StorageLedger implements AsyncDisposable {
   }
 
   /** Counts are older than what runs wrote since, the kernel's are not. */
-  #assertProjectHasRoom(account: string, directory: DirectoryHandle, bytes: number): void {
+  #assertProjectHasRoom(account: string, directory: DiskLocation, bytes: number): void {
     const disk = this.#diskOf(directory)
     if (disk === directory || bytes <= 0) return
     const { blocks, bavail, bsize } = statfsSync(directory.path)
@@ -174,8 +175,7 @@ export class StorageLedger implements AsyncDisposable {
     await counted
   }
 
-  #replacedBy({ replacing, files }: AccountEntry, directory: DirectoryHandle, { name }: WriteSize): Replaced {
-    const replaced = name === undefined ? undefined : directory.lstat(name)
+  #replacedBy({ replacing, files }: AccountEntry, replaced: Stats | undefined): Replaced {
     if (!replaced?.isFile()) return nothingReplaced
     const id = idOf(replaced)
     if (replacing.has(id)) return nothingReplaced

@@ -6,6 +6,7 @@ import { test } from "node:test"
 import { silentLogger } from "#kit"
 import { DirectoryHandle } from "../tree/directory-handle.ts"
 import { canMove, moveEntry } from "../tree/move-entry.ts"
+import { TreeDirectory } from "../tree/tree-directory.ts"
 import { hasProjectQuotas, ProjectQuotas } from "./project-quotas.ts"
 
 function folder(parent: string) {
@@ -14,6 +15,7 @@ function folder(parent: string) {
   return {
     path,
     handle,
+    tree: TreeDirectory.of(handle, 1),
     [Symbol.dispose]() {
       handle[Symbol.dispose]()
       rmSync(path, { recursive: true })
@@ -42,15 +44,15 @@ test("without project quotas files are only counted, and the log says why once",
   assert.equal(lines.length, 1)
 })
 
-test("an entry moves within a file system, and to another one it fails as a rename does", () => {
+test("an entry moves within a file system, and to another one it fails as a rename does", async () => {
   using from = folder(tmpdir())
   using beside = folder(tmpdir())
   using other = folder("/dev/shm")
   writeFileSync(join(from.path, "file"), "content")
-  const entry = { parent: from.handle, name: "file" }
-  assert.equal(canMove(entry, beside.handle), true)
-  assert.equal(canMove(entry, other.handle), false)
-  assert.throws(() => moveEntry(entry, { parent: other.handle, name: "file" }), { code: "EXDEV" })
-  moveEntry(entry, { parent: beside.handle, name: "file" })
-  assert.ok(beside.handle.lstat("file")?.isFile())
+  const entry = { parent: from.tree, name: "file" }
+  assert.equal(await canMove(entry, beside.tree), true)
+  assert.equal(await canMove(entry, other.tree), false)
+  await assert.rejects(moveEntry(entry, { parent: other.tree, name: "file" }), { code: "EXDEV" })
+  await moveEntry(entry, { parent: beside.tree, name: "file" })
+  assert.ok((await beside.tree.lstat("file"))?.isFile())
 })

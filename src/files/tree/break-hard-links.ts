@@ -2,7 +2,6 @@ import type { StagingArea } from "../staging/staging-area.ts"
 import { assertDepth, copyEntry, forEachEntry } from "./copy-entry.ts"
 import { CopyCounter, type EntryCopyOptions } from "./copy-totals.ts"
 import type { Entry } from "./entry-location.ts"
-import { moveEntry } from "./move-entry.ts"
 
 /**
  * Replaces each file below an entry that has another hard link by a copy of its own. A program with
@@ -21,7 +20,7 @@ interface LinkBreaking {
 }
 
 async function breakLinksWithin(work: LinkBreaking, { parent, name }: Entry, depth: number): Promise<void> {
-  const stats = parent.lstat(name)
+  const stats = await parent.lstat(name)
   work.counter.addEntry()
   try {
     if (stats?.isFile() && stats.nlink > 1) await replaceWithCopy(work, { parent, name })
@@ -35,12 +34,12 @@ async function breakLinksWithin(work: LinkBreaking, { parent, name }: Entry, dep
 
 async function breakLinksInDirectory(work: LinkBreaking, { parent, name }: Entry, depth: number): Promise<void> {
   assertDepth(depth)
-  using directory = parent.openDirectory(name)
+  using directory = await parent.openDirectory(name)
   await forEachEntry(directory, depth, (child) => breakLinksWithin(work, { parent: directory, name: child }, depth + 1))
 }
 
 async function replaceWithCopy({ staging, options }: LinkBreaking, { parent, name }: Entry): Promise<void> {
-  await using staged = staging.createEntry(parent)
+  await using staged = await staging.createEntry(parent)
   await copyEntry({ parent, name }, staged, { ...options, preserveLinksAndTimes: true })
-  if (staged.parent.lstat(staged.name)?.isFile()) moveEntry(staged, { parent, name })
+  if ((await staged.parent.lstat(staged.name))?.isFile()) await staging.place(staged, { parent, name })
 }

@@ -1,105 +1,84 @@
-import {
-  closeSync,
-  constants,
-  fchmodSync,
-  fstatSync,
-  ftruncateSync,
-  futimesSync,
-  open,
-  read,
-  readSync,
-  type Stats,
-  statfsSync,
-  write,
-  writeSync,
-} from "node:fs"
+import { constants, copyFile as copyByPath, fchmod, fstatSync, ftruncate, futimes, read, type Stats, statfsSync, write } from "node:fs"
 import { promisify } from "node:util"
 import { copySparseFile } from "./copy-sparse.ts"
 import { bytesOnDisk, type CopyCounter } from "./copy-totals.ts"
-import { type DirectoryHandle, safeOpenFlags } from "./directory-handle.ts"
+import { disposableDescriptor, type EntryName } from "./directory-handle.ts"
 import type { Entry } from "./entry-location.ts"
+import type { TreeDirectory } from "./tree-directory.ts"
 
-const openFile = promisify(open)
 const readBytes = promisify(read)
 const writeBytes = promisify(write)
+const truncate = promisify(ftruncate)
+const changeMode = promisify(fchmod)
+const changeTimes = promisify(futimes)
+const copyWhole = promisify(copyByPath) as (from: EntryName, to: EntryName, flags: number) => Promise<void>
 
 const chunkBytes = 2 ** 20
+/** A file of up to this size is copied by one call. */
 const smallFileBytes = 2 ** 16
 /** Holes of smaller files are found by reading them. */
 const largeFileBytes = 2 ** 24
 
 /** Copies a regular file with its nine permission bits; skips any other kind of entry. */
 export async function copyFile(counter: CopyCounter, from: Entry, to: Entry): Promise<void> {
-  const source = from.parent.open(from.name, constants.O_RDONLY)
-  try {
-    const stats = fstatSync(source)
-    if (!stats.isFile()) return
-    assertFits(counter, bytesOnDisk(stats), to.parent)
-    const target = await makeFile(counter, to)
-    try {
-      await copyContent(counter, { source, target, stats })
-      fchmodSync(target, stats.mode & 0o777)
-      if (counter.options.preserveLinksAndTimes) futimesSync(target, stats.atime, stats.mtime)
-    } finally {
-      closeSync(target)
-    }
-  } finally {
-    closeSync(source)
-  }
+  using source = disposableDescriptor(await from.parent.open(from.name, constants.O_RDONLY))
+  const stats = fstatSync(source.fd)
+  if (!stats.isFile()) return
+  assertFits(counter, bytesOnDisk(stats), to.parent)
+  if (stats.size <= smallFileBytes && isPlain(counter, stats)) return await copySmall(counter, { source: source.fd, stats }, to)
+  using target = disposableDescriptor(await to.parent.open(to.name, constants.O_RDWR | constants.O_CREAT | constants.O_EXCL, 0o600))
+  await copyContent(counter, { source: source.fd, target: target.fd, stats, to: to.parent })
+  await to.parent.inTurn(async () => {
+    await changeMode(target.fd, stats.mode & 0o777)
+    if (counter.options.preserveLinksAndTimes) await changeTimes(target.fd, stats.atime, stats.mtime)
+  })
 }
 
-/**
- * A new file waits for the file system's journal during flushes, so the first one of a copy is made
- * by the thread pool: a person may copy single files one after another. In a tree, whose copy takes
- * little of the time, a hop for each file would double it.
- */
-async function makeFile({ totals }: CopyCounter, { parent, name }: Entry): Promise<number> {
-  const flags = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL
-  return totals.entries === 1 ? openFile(parent.pathTo(name), flags | safeOpenFlags, 0o600) : parent.open(name, flags, 0o600)
+/** Neither times nor bits beyond the nine, such as set-uid, which the call below would copy. */
+function isPlain({ options }: CopyCounter, { mode }: Stats): boolean {
+  return !options.preserveLinksAndTimes && (mode & 0o7000) === 0
+}
+
+/** One call of the thread pool, since most files are small. */
+async function copySmall(counter: CopyCounter, { source, stats }: { source: number; stats: Stats }, to: Entry): Promise<void> {
+  counter.addBytes(stats.size)
+  await to.parent.inTurn(() => copyWhole(`/proc/self/fd/${source}`, to.parent.pathTo(to.name), constants.COPYFILE_EXCL))
 }
 
 interface OpenFiles {
   source: number
   target: number
   stats: Stats
+  /** The directory of the target. */
+  to: TreeDirectory
 }
 
 async function copyContent(counter: CopyCounter, file: OpenFiles): Promise<void> {
   const { stats } = file
   const sparse = bytesOnDisk(stats) < stats.size
-  if (stats.size <= smallFileBytes) copySmall(counter, file)
-  else if (!(sparse && stats.size > largeFileBytes && (await copySparseFile(counter, file)))) await copyBytes(counter, file, sparse)
+  if (!(sparse && stats.size > largeFileBytes && (await copySparseFile(counter, file)))) await copyBytes(counter, file, sparse)
 }
 
 /** Fails before the first byte is copied if the file cannot fit. */
-function assertFits(counter: CopyCounter, bytes: number, location: DirectoryHandle): void {
+function assertFits(counter: CopyCounter, bytes: number, location: TreeDirectory): void {
   counter.assertRoomFor(bytes)
   if (bytes <= chunkBytes) return
   const { bavail, bsize } = statfsSync(location.path)
   if (bytes > bavail * bsize) throw Object.assign(new Error("The copy does not fit on the disk"), { code: "ENOSPC" })
 }
 
-function copySmall(counter: CopyCounter, { source, target }: OpenFiles): void {
-  const length = readSync(source, bufferOfSmall, 0, smallFileBytes, 0)
-  counter.addBytes(length)
-  for (let done = 0; done < length; ) done += writeSync(target, bufferOfSmall, done, length - done)
-}
-/** Shared, since it is filled and emptied within one turn of the event loop. */
-const bufferOfSmall = Buffer.allocUnsafeSlow(smallFileBytes)
-
-async function copyBytes(counter: CopyCounter, { source, target, stats }: OpenFiles, sparse: boolean): Promise<void> {
-  const buffer = Buffer.allocUnsafeSlow(chunkBytes)
+async function copyBytes(counter: CopyCounter, { source, target, stats, to }: OpenFiles, sparse: boolean): Promise<void> {
+  const buffer = Buffer.allocUnsafeSlow(Math.min(chunkBytes, stats.size))
   for (let position = 0; position < stats.size; ) {
     counter.options.signal?.throwIfAborted()
-    const { bytesRead } = await readBytes(source, buffer, 0, chunkBytes, position)
+    const { bytesRead } = await to.inTurn(() => readBytes(source, buffer, 0, buffer.length, position))
     if (bytesRead === 0) break
     const isHole = sparse && zeros.subarray(0, bytesRead).equals(buffer.subarray(0, bytesRead))
     if (!isHole) counter.addBytes(bytesRead)
-    for (let done = 0; !isHole && done < bytesRead; ) {
-      done += (await writeBytes(target, buffer, done, bytesRead - done, position + done)).bytesWritten
-    }
+    const write = async (at: number) => (await writeBytes(target, buffer, at, bytesRead - at, position + at)).bytesWritten
+    for (let done = 0; !isHole && done < bytesRead; ) done += await to.inTurn(() => write(done))
     position += bytesRead
-    if (isHole) ftruncateSync(target, position)
+    if (isHole) await to.inTurn(() => truncate(target, position))
     counter.reportProgress()
   }
 }

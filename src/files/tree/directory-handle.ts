@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, constants, fstatSync, lstatSync, mkdirSync, opendirSync, openSync, type Stats } from "node:fs"
+import { chmodSync, close, closeSync, constants, fstatSync, lstatSync, mkdirSync, opendirSync, openSync, type Stats } from "node:fs"
 
 /** A single name in a directory; bytes if it may not be UTF-8. */
 export type EntryName = string | Buffer
@@ -127,7 +127,7 @@ export class DirectoryHandle implements Disposable {
   }
 }
 
-function assertSingleName(name: EntryName): void {
+export function assertSingleName(name: EntryName): void {
   const text = typeof name === "string" ? name : name.toString("latin1")
   if (text === "" || text === "." || text === ".." || text.includes("/") || text.includes("\0")) {
     throw new TypeError(`A single file name is required; got ${JSON.stringify(text)}`)
@@ -136,5 +136,14 @@ function assertSingleName(name: EntryName): void {
 
 /** Closes a descriptor at the end of a `using` scope. */
 export function disposableDescriptor(fd: number): Disposable & { readonly fd: number } {
-  return { fd, [Symbol.dispose]: () => closeSync(fd) }
+  return { fd, [Symbol.dispose]: () => closeDescriptor(fd) }
+}
+
+/** A file with more blocks, of 512 bytes, is closed by the thread pool. */
+const quicklyFreedBlocks = 2_048
+
+/** The last descriptor of a deleted file frees its blocks, which may take long. */
+export function closeDescriptor(fd: number): void {
+  if (fstatSync(fd).blocks <= quicklyFreedBlocks) closeSync(fd)
+  else close(fd, () => {})
 }

@@ -1,11 +1,12 @@
 import type { Stats } from "node:fs"
 import { Failure } from "#contract"
 import { notFound } from "../failures.ts"
-import type { DirectoryHandle, EntryName } from "./directory-handle.ts"
+import type { EntryName } from "./directory-handle.ts"
+import type { TreeDirectory } from "./tree-directory.ts"
 
 /** A name in an open directory. */
 export interface Entry {
-  parent: DirectoryHandle
+  parent: TreeDirectory
   name: EntryName
 }
 
@@ -14,7 +15,7 @@ export interface Entry {
  * missing.
  */
 export interface EntryLocation extends Disposable {
-  parent: DirectoryHandle
+  parent: TreeDirectory
   name: string
   /** Undefined when there is no file or directory. */
   stats: Stats | undefined
@@ -26,12 +27,12 @@ export interface EntryLocation extends Disposable {
  * Opens the parent directory. Throws `ENOENT` and the like when there is none. The root itself
  * cannot be located.
  */
-export function locateEntry(root: DirectoryHandle, names: readonly string[]): EntryLocation {
+export async function locateEntry(root: TreeDirectory, names: readonly string[]): Promise<EntryLocation> {
   const name = names.at(-1)
   if (name === undefined) throw new Failure("forbidden", "The files root itself cannot be changed")
-  const parent = root.openDescendant(names.slice(0, -1))
+  const parent = await root.openDescendant(names.slice(0, -1))
   try {
-    const found = parent.lstat(name)
+    const found = await parent.lstat(name)
     const stats = found && (found.isFile() || found.isDirectory()) ? found : undefined
     return { parent, name, stats, isSpecial: found !== undefined && stats === undefined, [Symbol.dispose]: () => parent[Symbol.dispose]() }
   } catch (error) {
@@ -41,10 +42,10 @@ export function locateEntry(root: DirectoryHandle, names: readonly string[]): En
 }
 
 /** Like `locateEntry`, for an entry to be created: a missing parent is a conflict. */
-export function locateNewEntry(root: DirectoryHandle, names: readonly string[]): EntryLocation {
+export async function locateNewEntry(root: TreeDirectory, names: readonly string[]): Promise<EntryLocation> {
   let location: EntryLocation
   try {
-    location = locateEntry(root, names)
+    location = await locateEntry(root, names)
   } catch (error) {
     if (absent.has((error as NodeJS.ErrnoException).code ?? "")) throw new Failure("conflict", "The directory above does not exist")
     throw error
@@ -55,8 +56,8 @@ export function locateNewEntry(root: DirectoryHandle, names: readonly string[]):
 }
 
 /** Like `locateEntry`, for an entry that must exist. */
-export function locateExistingEntry(root: DirectoryHandle, names: readonly string[]): EntryLocation & { stats: Stats } {
-  const location = locateEntry(root, names)
+export async function locateExistingEntry(root: TreeDirectory, names: readonly string[]): Promise<EntryLocation & { stats: Stats }> {
+  const location = await locateEntry(root, names)
   const { stats } = location
   if (stats) return Object.assign(location, { stats })
   location[Symbol.dispose]()

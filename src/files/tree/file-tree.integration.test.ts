@@ -17,6 +17,7 @@ import { after, before, test } from "node:test"
 import { Failure } from "#contract"
 import type { CopyProgress, FileTree } from "#files"
 import { asRoot, owner, TestFilesServer } from "../../../test/fixtures/files/files-server.ts"
+import { unfinishedIn } from "../../../test/fixtures/files/unfinished.ts"
 
 let server: TestFilesServer
 let tree: FileTree
@@ -165,6 +166,5 @@ test("a tree is removed at any depth", async () => {
 })
 
 function leftovers(): string[] {
-  const work = at(".quayside/work")
-  return readdirSync(work).flatMap((id) => readdirSync(join(work, id)))
+  return unfinishedIn(server.root)
 }

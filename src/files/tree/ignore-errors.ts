@@ -1,4 +1,4 @@
-import { closeSync } from "node:fs"
+import { closeDescriptor } from "./directory-handle.ts"
 
 /** For work whose failure makes no difference. */
 export function ignoreErrors(work: () => void): void {
@@ -9,5 +9,5 @@ export function ignoreErrors(work: () => void): void {
 
 /** Closes a descriptor that may be closed already. */
 export function closeQuietly(fd: number): void {
-  ignoreErrors(() => closeSync(fd))
+  ignoreErrors(() => closeDescriptor(fd))
 }

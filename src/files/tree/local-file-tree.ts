@@ -1,4 +1,3 @@
-import { renameSync, rmdirSync } from "node:fs"
 import { Failure } from "#contract"
 import { deadline, splitPath, Yielder } from "#kit"
 import { fileFailure, forbidden, invalid } from "../failures.ts"
@@ -17,6 +16,8 @@ import type { DirectoryHandle } from "./directory-handle.ts"
 import type { Entry } from "./entry-location.ts"
 import type { TreeOperation, TreeOperationOptions } from "./file-tree.ts"
 import { measureTree } from "./measure-tree.ts"
+import { moveEntry } from "./move-entry.ts"
+import { TreeDirectory } from "./tree-directory.ts"
 
 type Copy = Extract<TreeOperation, { op: "copyTree" }>
 
@@ -42,7 +43,7 @@ export class LocalFileTree {
       case "exists":
         return this.#exists(operation.path)
       case "ensureDirectories":
-        for (const path of operation.paths) this.#ensure(path, namesFor(path))[Symbol.dispose]()
+        for (const path of operation.paths) (await this.#ensure(path, namesFor(path)))[Symbol.dispose]()
         return true
       case "makeNewDirectory":
         return this.#makeNew(operation.path)
@@ -61,9 +62,14 @@ export class LocalFileTree {
     }
   }
 
-  #exists(path: string): boolean {
+  /** The root for an operation: those on what one person has share that person's turns. */
+  #rootFor(path: string): TreeDirectory {
+    return TreeDirectory.of(this.#root, `tree ${splitPath(path).slice(0, 2).join("/")}`)
+  }
+
+  async #exists(path: string): Promise<boolean> {
     try {
-      using _folder = this.#root.openDescendant(splitPath(path))
+      using _folder = await this.#rootFor(path).openDescendant(splitPath(path))
       return true
     } catch (error) {
       if (isAbsence(error)) return false
@@ -71,17 +77,17 @@ export class LocalFileTree {
     }
   }
 
-  #makeNew(path: string): boolean {
+  async #makeNew(path: string): Promise<boolean> {
     const names = namesFor(path)
-    using parent = this.#ensure(path, names.slice(0, -1))
-    return withRefusals(path, () => makeUnlessTaken(parent, names.at(-1) ?? ""))
+    using parent = await this.#ensure(path, names.slice(0, -1))
+    return await withRefusals(path, () => makeUnlessTaken(parent, names.at(-1) ?? ""))
   }
 
-  #removeEmpty(path: string): void {
+  async #removeEmpty(path: string): Promise<void> {
     const names = namesFor(path)
     try {
-      using parent = this.#root.openDescendant(names.slice(0, -1))
-      rmdirSync(parent.pathTo(names.at(-1) ?? ""))
+      using parent = await this.#rootFor(path).openDescendant(names.slice(0, -1))
+      await parent.removeDirectory(names.at(-1) ?? "")
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
       if (!isAbsence(error) && code !== "ENOTEMPTY" && code !== "EEXIST") throwRefusal(path, error)
@@ -94,18 +100,18 @@ export class LocalFileTree {
     const name = target.at(-1) ?? ""
     using _slot = await this.#copies.acquire(operation.account ?? "")
     options.signal?.throwIfAborted()
-    using parent = this.#ensure(to, target.slice(0, -1))
-    if (!replace && parent.lstat(name)) return null
+    using parent = await this.#ensure(to, target.slice(0, -1))
+    if (!replace && (await parent.lstat(name))) return null
     using signal = deadline(maxMs, "The copy", options.signal)
     try {
-      using above = this.#root.openDescendant(source.slice(0, -1))
-      await using staged = this.#staging.createDirectoryEntry(parent)
+      using above = await this.#rootFor(from).openDescendant(source.slice(0, -1))
+      await using staged = await this.#staging.createDirectoryEntry(parent)
       using room = await this.#storage.reserve(operation.account, parent, { bytes: 0 })
       const entry = { parent: above, name: source.at(-1) ?? "" }
       const copied = await copyToStaging(operation, { entry, staged, room, options: { ...options, signal } })
-      if (!staged.parent.lstat(staged.name)?.isDirectory()) throw notDirectory(from)
-      if (replace) await this.#staging.replace(staged, { parent, name })
-      else if (!renameUnlessTaken(staged, { parent, name })) return null
+      if (!(await staged.parent.lstat(staged.name))?.isDirectory()) throw notDirectory(from)
+      if (replace) await (await this.#staging.replace({ parent, name }, () => moveEntry(staged, { parent, name }))).emptied
+      else if (!(await renameUnlessTaken(staged, { parent, name }))) return null
       room.commit(copied.bytes)
       return copied
     } catch (error) {
@@ -117,13 +123,13 @@ export class LocalFileTree {
   async #move(from: string, to: string, options: TreeOperationOptions): Promise<boolean> {
     const [source, target] = [namesFor(from), namesFor(to)]
     const name = source.at(-1) ?? ""
-    using parent = this.#ensure(to, target.slice(0, -1))
+    using parent = await this.#ensure(to, target.slice(0, -1))
     await this.#labelFor(parent, from, options)
-    return withRefusals(to, () => {
+    return await withRefusals(to, async () => {
       try {
-        using above = this.#root.openDescendant(source.slice(0, -1))
-        if (!above.lstat(name)?.isDirectory()) return false
-        renameSync(above.pathTo(name), parent.pathTo(target.at(-1) ?? ""))
+        using above = await this.#rootFor(from).openDescendant(source.slice(0, -1))
+        if (!(await above.lstat(name))?.isDirectory()) return false
+        await above.rename(name, parent, target.at(-1) ?? "")
         return true
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code === "ENOENT") return false
@@ -133,10 +139,10 @@ export class LocalFileTree {
   }
 
   /** The kernel renames a directory only within its project. */
-  async #labelFor(parent: DirectoryHandle, from: string, { signal }: TreeOperationOptions): Promise<void> {
+  async #labelFor(parent: TreeDirectory, from: string, { signal }: TreeOperationOptions): Promise<void> {
     const project = readQuotaProject(parent.fd)
-    if (!project?.isInherited || !this.#exists(from)) return
-    using moved = this.#root.openDescendant(namesFor(from))
+    if (!project?.isInherited || !(await this.#exists(from))) return
+    using moved = await this.#rootFor(from).openDescendant(namesFor(from))
     const before = readQuotaProject(moved.fd)
     if (!before || before.id === project.id) return
     if (await this.#label(from, project.id, signal)) return
@@ -158,10 +164,10 @@ export class LocalFileTree {
   }
 
   async #breakHardLinks(path: string, { signal }: TreeOperationOptions): Promise<void> {
-    if (!this.#exists(path)) return
+    if (!(await this.#exists(path))) return
     const names = namesFor(path)
     try {
-      using parent = this.#root.openDescendant(names.slice(0, -1))
+      using parent = await this.#rootFor(path).openDescendant(names.slice(0, -1))
       await breakHardLinks({ parent, name: names.at(-1) ?? "" }, this.#staging, signal ? { signal } : {})
     } catch (error) {
       throwRefusal(path, error)
@@ -171,21 +177,21 @@ export class LocalFileTree {
   async #remove(path: string): Promise<void> {
     const names = namesFor(path)
     try {
-      using parent = this.#root.openDescendant(names.slice(0, -1))
+      using parent = await this.#rootFor(path).openDescendant(names.slice(0, -1))
       const name = names.at(-1) ?? ""
-      if (parent.lstat(name)) await this.#staging.discard(parent, name)
+      if (await parent.lstat(name)) await (await this.#staging.discard(parent, name)).emptied
     } catch (error) {
       if (!isAbsence(error)) throwRefusal(path, error)
     }
   }
 
-  #ensure(path: string, names: readonly string[]): DirectoryHandle {
-    let here = this.#root.duplicate()
+  async #ensure(path: string, names: readonly string[]): Promise<TreeDirectory> {
+    let here = this.#rootFor(path).duplicate()
     for (const name of names) {
       using above = here
-      here = withRefusals(path, () => {
-        makeUnlessTaken(above, name)
-        return above.openDirectory(name)
+      here = await withRefusals(path, async () => {
+        if (!(await above.lstat(name))) await makeUnlessTaken(above, name)
+        return await above.openDirectory(name)
       })
     }
     return here
@@ -203,7 +209,7 @@ async function copyToStaging(operation: Copy, { entry, staged, room, options }: 
   const { limits, from } = operation
   const { onProgress, signal } = options
   const bounds = { ...limits, ...(signal ? { signal } : {}) }
-  if (!entry.parent.lstat(entry.name)?.isDirectory()) throw notDirectory(from)
+  if (!(await entry.parent.lstat(entry.name))?.isDirectory()) throw notDirectory(from)
   const total = await measureTree(entry, bounds)
   room.extend(total.bytes, staged.parent)
   onProgress?.({ done: { entries: 0, bytes: 0 }, total })
@@ -216,9 +222,9 @@ async function copyToStaging(operation: Copy, { entry, staged, room, options }: 
  * Returns false when another caller was quicker: the kernel never renames a directory over one that
  * is not empty.
  */
-function renameUnlessTaken(staged: Entry, to: Entry): boolean {
+async function renameUnlessTaken(staged: Entry, to: Entry): Promise<boolean> {
   try {
-    renameSync(staged.parent.pathTo(staged.name), to.parent.pathTo(to.name))
+    await staged.parent.rename(staged.name, to.parent, to.name)
     return true
   } catch (error) {
     if (["ENOTEMPTY", "EEXIST", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "")) return false
@@ -227,9 +233,9 @@ function renameUnlessTaken(staged: Entry, to: Entry): boolean {
 }
 
 /** Returns false when the name is taken. */
-function makeUnlessTaken(parent: DirectoryHandle, name: string): boolean {
+async function makeUnlessTaken(parent: TreeDirectory, name: string): Promise<boolean> {
   try {
-    parent.makeDirectory(name)
+    await parent.makeDirectory(name)
     return true
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "EEXIST") return false
@@ -244,9 +250,9 @@ function namesFor(path: string): string[] {
   return names
 }
 
-function withRefusals<T>(path: string, work: () => T): T {
+async function withRefusals<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
-    return work()
+    return await work()
   } catch (error) {
     return throwRefusal(path, error)
   }

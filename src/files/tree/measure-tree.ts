@@ -10,13 +10,13 @@ export async function measureTree(entry: Entry, options: EntryCopyOptions): Prom
 }
 
 async function measureAny(counter: CopyCounter, { parent, name }: Entry, depth: number): Promise<void> {
-  const stats = parent.lstat(name)
+  const stats = await parent.lstat(name)
   if (!stats || !(stats.isFile() || stats.isDirectory())) return
   counter.addEntry()
   if (stats.isFile()) counter.addBytes(bytesOnDisk(stats))
   else {
     assertDepth(depth)
-    using directory = parent.openDirectory(name)
+    using directory = await parent.openDirectory(name)
     await forEachEntry(directory, depth, (child) => measureAny(counter, { parent: directory, name: child }, depth + 1))
   }
   await counter.yielder.pause()

@@ -1,7 +1,8 @@
-import { constants, fstatSync, ftruncateSync, futimesSync, renameSync } from "node:fs"
+import { constants, fstatSync, ftruncateSync, futimesSync } from "node:fs"
 import { acquireWriteLease, isOutOfSpace, type QuotaProject, readQuotaProject, writeQuotaProject } from "../storage/quota-project.ts"
-import { type DirectoryHandle, disposableDescriptor, type EntryName } from "./directory-handle.ts"
+import { disposableDescriptor, type EntryName } from "./directory-handle.ts"
 import type { Entry } from "./entry-location.ts"
+import type { TreeDirectory } from "./tree-directory.ts"
 
 /**
  * Renames an entry. The kernel renames nothing into a directory of another project, such as an
@@ -9,31 +10,38 @@ import type { Entry } from "./entry-location.ts"
  * open for writing. Throws `EXDEV` for a directory of another project, and an error that
  * `isOutOfSpace` if the project has no room.
  */
-export function moveEntry(from: Entry & { fd?: number }, to: Entry): void {
-  const rename = () => renameSync(from.parent.pathTo(from.name), to.parent.pathTo(to.name))
+export function moveEntry(from: Entry & { fd?: number }, to: Entry): Promise<void> {
+  return withLabel(from, to, () => from.parent.rename(from.name, to.parent, to.name))
+}
+
+/**
+ * Moves by `move`, and again with the target's project if the kernel refuses because of that.
+ * `replaced` is what a file replaces.
+ */
+export async function withLabel(from: Entry & { fd?: number }, replaced: Entry, move: () => Promise<void>): Promise<void> {
   try {
-    rename()
+    await move()
   } catch (error) {
-    const project = (error as NodeJS.ErrnoException).code === "EXDEV" ? readQuotaProject(to.parent.fd) : undefined
-    if (!project?.isInherited || !from.parent.lstat(from.name)?.isFile()) throw error
+    const project = (error as NodeJS.ErrnoException).code === "EXDEV" ? readQuotaProject(replaced.parent.fd) : undefined
+    if (!project?.isInherited || !(await from.parent.lstat(from.name))?.isFile()) throw error
     if (from.fd === undefined) {
-      using file = disposableDescriptor(from.parent.open(from.name, constants.O_RDONLY))
-      labelFile(file.fd, project.id, to)
-    } else labelTrimmed(from.fd, () => labelFile(from.fd as number, project.id, to))
-    rename()
+      using file = disposableDescriptor(await from.parent.open(from.name, constants.O_RDONLY))
+      await labelFile(file.fd, project.id, replaced)
+    } else await labelTrimmed(from.fd, () => labelFile(from.fd as number, project.id, replaced))
+    await move()
   }
 }
 
 /** Whether the kernel renames the entry into the directory, perhaps with another ID. */
-export function canMove({ parent, name }: Entry, to: DirectoryHandle): boolean {
+export async function canMove({ parent, name }: Entry, to: TreeDirectory): Promise<boolean> {
   if (parent.stat().dev !== to.stat().dev) return false
-  if (!parent.lstat(name)?.isDirectory()) return true
+  if (!(await parent.lstat(name))?.isDirectory()) return true
   const target = readQuotaProject(to.fd)
-  return !target?.isInherited || projectOfDirectory(parent, name)?.id === target.id
+  return !target?.isInherited || (await projectOfDirectory(parent, name))?.id === target.id
 }
 
-function projectOfDirectory(parent: DirectoryHandle, name: EntryName): QuotaProject | undefined {
-  using directory = parent.openDirectory(name)
+async function projectOfDirectory(parent: TreeDirectory, name: EntryName): Promise<QuotaProject | undefined> {
+  using directory = await parent.openDirectory(name)
   return readQuotaProject(directory.fd)
 }
 
@@ -41,13 +49,13 @@ function projectOfDirectory(parent: DirectoryHandle, name: EntryName): QuotaProj
  * Without room for two, a file that replaces another one gets that one's, which no longer counts.
  * So nobody may have it open, or by a second name, and go on writing to it.
  */
-function labelFile(fd: number, id: number, to: Entry): void {
+async function labelFile(fd: number, id: number, to: Entry): Promise<void> {
   const label = () => writeQuotaProject(fd, { id, isInherited: false })
   try {
     label()
   } catch (error) {
-    if (!isOutOfSpace(error) || !to.parent.lstat(to.name)?.isFile()) throw error
-    using replaced = disposableDescriptor(to.parent.open(to.name, constants.O_RDONLY))
+    if (!isOutOfSpace(error) || !(await to.parent.lstat(to.name))?.isFile()) throw error
+    using replaced = disposableDescriptor(await to.parent.open(to.name, constants.O_RDONLY))
     const before = readQuotaProject(replaced.fd)
     if (before?.id !== id || !acquireWriteLease(replaced.fd) || fstatSync(replaced.fd).nlink > 1) throw error
     writeQuotaProject(replaced.fd, { ...before, id: 0 })
@@ -61,14 +69,14 @@ function labelFile(fd: number, id: number, to: Entry): void {
 }
 
 /** XFS allocates up to twice a growing file's size until it is closed or truncated. */
-function labelTrimmed(fd: number, label: () => void): void {
+async function labelTrimmed(fd: number, label: () => Promise<void>): Promise<void> {
   try {
-    label()
+    await label()
   } catch (error) {
     const { size, atime, mtime } = fstatSync(fd)
     if (!isOutOfSpace(error)) throw error
     ftruncateSync(fd, size)
     futimesSync(fd, atime, mtime)
-    label()
+    await label()
   }
 }

@@ -1,13 +1,15 @@
 import assert from "node:assert/strict"
-import fs, { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs"
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs"
 import promises from "node:fs/promises"
 import { syncBuiltinESMExports } from "node:module"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { type TestContext, test } from "node:test"
 import { setImmediate } from "node:timers/promises"
+import { bounds } from "#contract"
 import { DirectoryHandle } from "./directory-handle.ts"
 import { removeTree } from "./remove-tree.ts"
+import { TreeDirectory } from "./tree-directory.ts"
 
 /*
  * Removals use the thread pool, which has few threads and in which everybody's uploads wait. A
@@ -35,9 +37,10 @@ test("a hundred removals at once have few files waiting for the thread pool", as
     })
   })
   syncBuiltinESMExports()
-  using location = DirectoryHandle.open(directory)
+  using handle = DirectoryHandle.open(directory)
+  const location = TreeDirectory.of(handle, 7)
   await Promise.all(names.map((name) => removeTree(location, name, () => `${name}-more`)))
-  assert.ok(most > 1 && most <= 32, `${most} files`)
+  assert.ok(most > 1 && most <= bounds.files.diskThreadsOfPerson.value, `${most} files`)
   assert.deepEqual(readdirSync(directory), [])
 })
 
@@ -69,7 +72,8 @@ test("a file that cannot be removed fails the removal, and the others are gone",
     await unlink(path)
   })
   syncBuiltinESMExports()
-  using location = DirectoryHandle.open(directory)
+  using handle = DirectoryHandle.open(directory)
+  const location = TreeDirectory.of(handle, 7)
   const removal = removeTree(location, "d", () => "more")
   await assert.rejects(removal, { code: "EIO" })
   assert.equal(readdirSync(join(directory, "d")).length, 1)
@@ -78,23 +82,26 @@ test("a file that cannot be removed fails the removal, and the others are gone",
 test("a removal that fails has no file left to remove by a descriptor that is closed", async (t) => {
   const directory = filledDirectory(t, { directories: true })
   const { unlink } = promises
-  const { renameSync } = fs
+  const { rename } = promises
   let [begun, waiting, moved] = [0, 0, 0]
+  const { promise: failure, resolve: fail } = Promise.withResolvers<void>()
   t.mock.method(promises, "unlink", async (path: string) => {
     begun += 1
     waiting += 1
-    await setImmediate()
+    if (begun === 1) await failure.then(() => setImmediate())
     await unlink(path).finally(() => {
       waiting -= 1
     })
   })
   // Fails at a directory that is found after a file.
-  t.mock.method(fs, "renameSync", (from: string, to: string) => {
-    if (waiting > 0) throw broken()
-    renameSync(from, to)
+  t.mock.method(promises, "rename", async (from: string, to: string) => {
+    if (waiting === 0) return rename(from, to)
+    fail()
+    throw broken()
   })
   syncBuiltinESMExports()
-  using location = DirectoryHandle.open(directory)
+  using handle = DirectoryHandle.open(directory)
+  const location = TreeDirectory.of(handle, 7)
   const newName = () => {
     moved += 1
     return `more-${moved}`

@@ -1,14 +1,9 @@
-import { renameSync, rmdirSync } from "node:fs"
-import { unlink } from "node:fs/promises"
-import { Semaphore, Yielder } from "#kit"
-import type { DirectoryHandle, EntryName } from "./directory-handle.ts"
+import { Yielder } from "#kit"
+import type { EntryName } from "./directory-handle.ts"
+import type { TreeDirectory } from "./tree-directory.ts"
 
 /** Names of one directory that wait to be removed. */
 const parallelUnlinks = 32
-/**
- * Of all removals together: everybody's uploads wait for the thread pool, which has few threads.
- */
-const unlinks = new Semaphore(parallelUnlinks)
 /** A directory that a program fills again as often stays. */
 const maxAttempts = 3
 /**
@@ -16,15 +11,17 @@ const maxAttempts = 3
  * without it. So a million directories need no list of a million names.
  */
 const maxPending = 1_000
+/** The mode that lets an owner move and empty a directory. */
+const ownerMayAll = 0o700
 
 /**
  * Removes an entry of `location` and everything below it, by descriptor. Each directory found on
  * the way is first moved up into `location` under a new name, so two descriptors suffice for any
- * depth. `location` should be out of others' reach. Returns the names that could not be removed
- * because programs inside keep changing them.
+ * depth. `location` should be out of others' reach; what is in it need not be. Returns the names
+ * that could not be removed because programs inside keep changing them.
  */
 export async function removeTree(
-  location: DirectoryHandle,
+  location: TreeDirectory,
   names: EntryName | readonly EntryName[],
   newName: () => string,
 ): Promise<EntryName[]> {
@@ -38,7 +35,7 @@ export async function removeTree(
 }
 
 interface Removal {
-  location: DirectoryHandle
+  location: TreeDirectory
   newName: () => string
   /** Names in `location`; the last one is next. */
   pending: EntryName[]
@@ -47,13 +44,13 @@ interface Removal {
 
 async function removeOne(removal: Removal, name: EntryName): Promise<boolean> {
   const { location, pending } = removal
-  const stats = location.lstat(name)
+  const stats = await location.lstat(name)
   if (!stats) return true
   if (!stats.isDirectory()) {
-    await untilRemoved([unlinkInTurn(location.pathTo(name))])
+    await untilRemoved([unlink(location, name)])
     return true
   }
-  location.chmodDirectory(name, 0o700)
+  if ((stats.mode & ownerMayAll) !== ownerMayAll) await location.chmodDirectory(name, ownerMayAll)
   const position = pending.length
   for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
     if (!(await emptyDirectory(removal, name))) {
@@ -61,7 +58,7 @@ async function removeOne(removal: Removal, name: EntryName): Promise<boolean> {
       pending.splice(position, 0, name)
       return true
     }
-    const code = errorOf(() => rmdirSync(location.pathTo(name)))
+    const code = await errorOf(location.removeDirectory(name))
     if (code === undefined || code === "ENOENT") return true
     if (code !== "ENOTEMPTY") throw Object.assign(new Error(`A directory could not be removed: ${code}`), { code })
   }
@@ -69,40 +66,40 @@ async function removeOne(removal: Removal, name: EntryName): Promise<boolean> {
 }
 
 /** Returns false when it stopped because too many directories are pending. */
-async function emptyDirectory({ location, newName, pending, yielder }: Removal, name: EntryName): Promise<boolean> {
-  using directory = location.openDirectory(name)
+async function emptyDirectory(removal: Removal, name: EntryName): Promise<boolean> {
+  const { location, pending, yielder } = removal
+  using directory = await location.openDirectory(name)
   assertSameDevice(directory, location)
-  const entries = directory.readEntries()
   const before = pending.length
   let files: Promise<unknown>[] = []
   try {
-    for (let entry = entries.readSync(); entry; entry = entries.readSync()) {
-      if (entry.isDirectory()) moveUp(directory, entry.name, location, newName, pending)
-      else files.push(unlinkInTurn(directory.pathTo(entry.name)))
-      if (files.length >= parallelUnlinks) {
-        await untilRemoved(files)
-        files = []
+    for await (const batch of directory.batches()) {
+      for (const entry of batch) {
+        if (entry.isDirectory()) await moveUp(removal, directory, entry.name)
+        else files.push(unlink(directory, entry.name))
+        if (files.length >= parallelUnlinks) {
+          await untilRemoved(files)
+          files = []
+        }
+        if (pending.length > Math.max(before, maxPending)) break
+        await yielder.pause()
       }
       if (pending.length > Math.max(before, maxPending)) break
-      await yielder.pause()
     }
     await untilRemoved(files)
     return pending.length <= Math.max(before, maxPending)
   } finally {
     // Their paths have the number of this descriptor, which may be another directory's afterwards.
     await Promise.all(files)
-    entries.closeSync()
   }
 }
 
 /** Resolves with the error, if there is one: it may come before anybody waits. */
-function unlinkInTurn(path: EntryName): Promise<unknown> {
-  return unlinks
-    .run(() => unlink(path))
-    .then(
-      () => undefined,
-      (error) => (isGone(error) ? undefined : error),
-    )
+function unlink(directory: TreeDirectory, name: EntryName): Promise<unknown> {
+  return directory.unlink(name).then(
+    () => undefined,
+    (error) => (isGone(error) ? undefined : error),
+  )
 }
 
 async function untilRemoved(files: readonly Promise<unknown>[]): Promise<void> {
@@ -111,7 +108,7 @@ async function untilRemoved(files: readonly Promise<unknown>[]): Promise<void> {
 }
 
 /** Another file system mounted inside the tree does not belong to it. */
-function assertSameDevice(directory: DirectoryHandle, location: DirectoryHandle): void {
+function assertSameDevice(directory: TreeDirectory, location: TreeDirectory): void {
   if (directory.stat().dev !== location.stat().dev)
     throw Object.assign(new Error("Another file system is mounted in what is to be removed"), { code: "EBUSY" })
 }
@@ -120,23 +117,23 @@ function assertSameDevice(directory: DirectoryHandle, location: DirectoryHandle)
  * Removes an empty directory in its place. If the entry changed meanwhile, the next pass over the
  * directory finds it again.
  */
-function moveUp(directory: DirectoryHandle, name: EntryName, location: DirectoryHandle, newName: () => string, pending: EntryName[]): void {
-  const code = errorOf(() => rmdirSync(directory.pathTo(name)))
+async function moveUp({ location, newName, pending }: Removal, directory: TreeDirectory, name: EntryName): Promise<void> {
+  const code = await errorOf(directory.removeDirectory(name))
   if (code === undefined || code === "ENOENT") return
   const to = newName()
-  const failed = errorOf(() => {
-    directory.chmodDirectory(name, 0o700)
-    renameSync(directory.pathTo(name), location.pathTo(to))
-  })
+  const move = () => errorOf(directory.rename(name, location, to))
+  let failed = await move()
+  // A directory that its owner may not write to cannot be moved.
+  if (failed === "EACCES") failed = (await errorOf(directory.chmodDirectory(name, ownerMayAll))) ?? (await move())
   if (failed === undefined) pending.push(to)
   else if (!swappedCodes.has(failed)) throw Object.assign(new Error(`A directory could not be moved: ${failed}`), { code: failed })
 }
 
 const swappedCodes: ReadonlySet<string> = new Set(["ENOENT", "ENOTDIR", "ELOOP"])
 
-function errorOf(work: () => void): string | undefined {
+async function errorOf(work: Promise<void>): Promise<string | undefined> {
   try {
-    work()
+    await work
     return undefined
   } catch (error) {
     return (error as NodeJS.ErrnoException).code ?? "unknown"

@@ -7,6 +7,7 @@ import { assertNoSecret, assertUntouched, makeVictim } from "../../../test/fixtu
 import { copyEntry } from "./copy-entry.ts"
 import { DirectoryHandle } from "./directory-handle.ts"
 import { removeTree } from "./remove-tree.ts"
+import { TreeDirectory } from "./tree-directory.ts"
 
 /*
  * The moments that a program which swaps names in a tight loop hits now and then, hit each time: a
@@ -14,18 +15,20 @@ import { removeTree } from "./remove-tree.ts"
  */
 
 let path: string
-let root: DirectoryHandle
+let handle: DirectoryHandle
+let root: TreeDirectory
 const victim = () => join(path, "victim")
 beforeEach(() => {
   path = mkdtempSync(join(tmpdir(), "quayside-moments-"))
-  root = DirectoryHandle.open(path)
+  handle = DirectoryHandle.open(path)
+  root = TreeDirectory.of(handle, 1)
   makeVictim(victim())
   mkdirSync(join(path, "tree/swap/sub"), { recursive: true })
   writeFileSync(join(path, "tree/swap/f"), "own")
   mkdirSync(join(path, "hidden"))
 })
 afterEach(() => {
-  root[Symbol.dispose]()
+  handle[Symbol.dispose]()
   rmSync(path, { recursive: true, force: true })
 })
 
@@ -60,7 +63,7 @@ for (const [what, name, entry] of [
     rmSync(join(path, "tree/swap/sub"), { recursive: true })
     const swap = swapOnce(name, target)
     const signal = atEachEntry((n) => n === (entry || 3) && swap())
-    using hidden = root.openDirectory("hidden")
+    using hidden = await root.openDirectory("hidden")
     await copyEntry({ parent: root, name: "tree" }, { parent: hidden, name: "1" }, { signal }).catch((error: NodeJS.ErrnoException) =>
       assert.match(error.code ?? "", /ELOOP|ENOTDIR/),
     )
@@ -71,7 +74,7 @@ for (const [what, name, entry] of [
 }
 
 test("a directory that becomes a link just before a removal moves it is removed as a link, with everything else", async () => {
-  using hidden = root.openDirectory("hidden")
+  using hidden = await root.openDirectory("hidden")
   renameSync(join(path, "tree"), join(path, "hidden/1"))
   const swap = swapOnce("hidden/1/swap", victim())
   let count = 0

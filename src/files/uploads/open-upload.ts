@@ -1,9 +1,10 @@
 import { fstatSync, unlinkSync } from "node:fs"
 import { flush } from "../staging/flush.ts"
+import type { StagingArea } from "../staging/staging-area.ts"
 import type { Reservation } from "../storage/reservation.ts"
 import type { DirectoryHandle } from "../tree/directory-handle.ts"
 import { closeQuietly, ignoreErrors } from "../tree/ignore-errors.ts"
-import { moveEntry } from "../tree/move-entry.ts"
+import { TreeDirectory } from "../tree/tree-directory.ts"
 
 /** The facts of an upload, as they are stored. */
 export interface UploadFacts {
@@ -18,6 +19,7 @@ export interface UploadFacts {
 
 interface Parts {
   entry: { parent: DirectoryHandle; name: string }
+  staging: StagingArea
   fd: number
   facts: UploadFacts
   room: Reservation
@@ -56,8 +58,10 @@ export class OpenUpload implements Disposable {
   }
 
   /** Renames it to its final name; a file of that name is replaced. */
-  moveTo(parent: DirectoryHandle, name: string): void {
-    moveEntry({ ...this.#parts.entry, fd: this.fd }, { parent, name })
+  async moveTo(parent: TreeDirectory, name: string): Promise<void> {
+    const { entry, staging } = this.#parts
+    const from = TreeDirectory.of(entry.parent, parent.owner)
+    await staging.place({ parent: from, name: entry.name, fd: this.fd }, { parent, name })
     this.#parts.forget()
   }
 

@@ -66,7 +66,7 @@ test("the bytes of a request are flushed once, before the file gets its name", a
   })
   t.mock.method(OpenUpload.prototype, "moveTo", function (this: OpenUpload, ...to: Parameters<typeof moveTo>) {
     called.push("named")
-    moveTo.apply(this, to)
+    return moveTo.apply(this, to)
   })
   const address = await begin("/users/ann/flushed", 4)
   assert.equal((await patch(address, 0, "ab")).status, 204)

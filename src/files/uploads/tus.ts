@@ -1,7 +1,7 @@
 import { bounds, Failure } from "#contract"
 import { invalid } from "../failures.ts"
 import { checkedLocation, finishUpload, prepareUpload } from "../methods/put.ts"
-import { receiveBody } from "../methods/receive-body.ts"
+import { fileWriter, receiveBody } from "../methods/receive-body.ts"
 import { hrefOf } from "../requests/address.ts"
 import type { DavRequest } from "../requests/dav-request.ts"
 import { sendEmpty } from "../responses.ts"
@@ -23,7 +23,7 @@ export async function createUpload(request: DavRequest): Promise<void> {
     throw invalid(`Upload-Metadata may have ${maxMetadata} characters, it has ${metadata.length}`)
   const { storage, uploads } = request.context
   const account = await request.storageAccount()
-  using location = prepareUpload(request)
+  using location = await prepareUpload(request)
   using stack = new DisposableStack()
   const bytes = Math.max(length, storage.maxSizeOf({ entries: 1, bytes: 0 }))
   const room = stack.use(await storage.reserve(account, location.parent, { bytes }))
@@ -62,7 +62,7 @@ export async function continueUpload(request: DavRequest, id: string): Promise<v
       "unsupported_media_type",
       `Content-Type must be ${bodyType}, got ${JSON.stringify(request.headers["content-type"] ?? "")}`,
     )
-  checkedLocation(request)[Symbol.dispose]()
+  ;(await checkedLocation(request))[Symbol.dispose]()
   using upload = await open(request, id)
   await receive(request, upload)
   if (upload.offset < upload.facts.length) return sendEmpty(request.response, 204, progressOf(upload))
@@ -102,15 +102,13 @@ async function receive(request: DavRequest, upload: OpenUpload): Promise<void> {
   context.storage.assertDisk(target, left)
   request.sendContinue()
   // Bytes that came before an error stay, and are as durable as the rest.
-  await receiveBody(incoming, { fd: upload.fd, userId, position: offset, onBytes: count }).finally(() => upload.flush(userId))
+  await receiveBody(incoming, { userId, write: fileWriter(upload.fd, userId, offset), onBytes: count }).finally(() => upload.flush(userId))
 }
 
 /** The upload is flushed. A second flush would have the disk write its cache again. */
 async function commit(request: DavRequest, upload: OpenUpload, headers: Record<string, string>): Promise<void> {
-  await request.revalidate()
-  await request.assertReplaceable()
   const more = { ...headers, "Upload-Offset": String(upload.facts.length) }
-  finishUpload(request, { file: upload, room: upload.room }, { headers: more, status: 204 })
+  await finishUpload(request, { file: upload, room: upload.room }, { headers: more, status: 204 })
 }
 
 function progressOf(upload: OpenUpload): Record<string, string> {

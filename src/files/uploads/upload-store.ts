@@ -1,18 +1,22 @@
 import { randomBytes } from "node:crypto"
-import { constants, readFileSync, unlinkSync, writeFileSync } from "node:fs"
+import { constants, readFileSync, type Stats, unlinkSync, writeFileSync } from "node:fs"
 import { bounds, Failure } from "#contract"
 import type { RightsCache } from "../access/rights-cache.ts"
 import { notFound } from "../failures.ts"
 import { reservedDirectory } from "../requests/address.ts"
+import type { StagingArea } from "../staging/staging-area.ts"
 import type { StorageLedger } from "../storage/ledger.ts"
 import type { Reservation } from "../storage/reservation.ts"
 import { type DirectoryHandle, disposableDescriptor } from "../tree/directory-handle.ts"
 import { ignoreErrors } from "../tree/ignore-errors.ts"
 import { namesIn, openOrMake } from "../tree/names-in.ts"
+import { TreeDirectory } from "../tree/tree-directory.ts"
 import { OpenUpload, type UploadFacts } from "./open-upload.ts"
 
 const maxUploads = bounds.files.resumableUploads.value
 const factsSuffix = ".json"
+/** The owner of the sweep's calls. */
+const sweeper = "sweep"
 
 /** A request that writes into an upload, or looks at it. */
 export interface UploadUser {
@@ -30,6 +34,7 @@ export class UploadStore implements Disposable {
   #opened: DirectoryHandle | undefined
   readonly #storage: StorageLedger
   readonly #rights: RightsCache
+  readonly #staging: StagingArea
   readonly #idleMs: number
   readonly #device: number
   /** By person and ID: space for the rest of each upload. */
@@ -37,9 +42,10 @@ export class UploadStore implements Disposable {
   /** By person and ID: the request that has the upload open. */
   readonly #users = new Map<string, { user: UploadUser; ended: Promise<void> }>()
 
-  constructor(parts: { root: DirectoryHandle; storage: StorageLedger; rights: RightsCache; idleMs?: number }) {
+  constructor(parts: { root: DirectoryHandle; staging: StagingArea; storage: StorageLedger; rights: RightsCache; idleMs?: number }) {
     this.#root = parts.root
     this.#rights = parts.rights
+    this.#staging = parts.staging
     this.#device = parts.root.stat().dev
     this.#storage = parts.storage
     this.#idleMs = parts.idleMs ?? bounds.files.uploadIdleMs.value
@@ -49,7 +55,7 @@ export class UploadStore implements Disposable {
    * Begins an upload to a name in `parent`. `room` is the space for all of it, and ends with the
    * upload.
    */
-  create(userId: number, facts: UploadFacts, { parent, room }: { parent: DirectoryHandle; room: Reservation }): string {
+  create(userId: number, facts: UploadFacts, { parent, room }: { parent: TreeDirectory; room: Reservation }): string {
     if (parent.stat().dev !== this.#device)
       throw new Failure("conflict", "This directory is on a file system of its own: uploads to it cannot be resumed; use PUT")
     using own = openOrMake(this.#makeDirectory(), String(userId))
@@ -99,6 +105,7 @@ export class UploadStore implements Disposable {
     const facts = readFacts(own, id)
     if (!facts) throw notFound()
     const key = keyOf(userId, id)
+    if (isCommitted(own.lstat(id))) throw notFound()
     const room = this.#rooms.get(key) ?? (await this.#hold(key, facts))
     const fd = own.open(id, constants.O_RDWR)
     stack.move()
@@ -106,7 +113,16 @@ export class UploadStore implements Disposable {
       this.#rooms.delete(key)
       ignoreErrors(() => unlinkSync(own.pathTo(id + factsSuffix)))
     }
-    return new OpenUpload({ entry: { parent: own, name: id }, fd, facts, room, idleMs: this.#idleMs, release, forget })
+    return new OpenUpload({
+      entry: { parent: own, name: id },
+      staging: this.#staging,
+      fd,
+      facts,
+      room,
+      idleMs: this.#idleMs,
+      release,
+      forget,
+    })
   }
 
   /**
@@ -121,22 +137,22 @@ export class UploadStore implements Disposable {
       using own = uploads.openDirectory(person)
       const names = namesIn(own)
       for (const name of names) if (name.endsWith(factsSuffix)) await this.#check(Number(person), own, name.slice(0, -factsSuffix.length))
-      for (const name of names) if (!names.includes(name + factsSuffix) && !name.endsWith(factsSuffix)) removeFile(own, name)
+      for (const name of names) if (!names.includes(name + factsSuffix) && !name.endsWith(factsSuffix)) await removeFile(own, name)
     }
   }
 
   async #check(userId: number, own: DirectoryHandle, id: string): Promise<void> {
     const key = keyOf(userId, id)
     const facts = readFacts(own, id)
-    const changedAt = own.lstat(id)?.mtimeMs
-    const isFresh = facts && changedAt !== undefined && Date.now() - changedAt < this.#idleMs
+    const stats = own.lstat(id)
+    const isFresh = facts && stats && !isCommitted(stats) && Date.now() - stats.mtimeMs < this.#idleMs
     if (isFresh && (await this.#mayWrite(userId, facts))) {
       if (!(this.#rooms.has(key) || this.#users.has(key))) await this.#hold(key, facts)
       return
     }
     if (this.#users.has(key)) return
-    removeFile(own, id)
-    removeFile(own, id + factsSuffix)
+    await removeFile(own, id)
+    await removeFile(own, id + factsSuffix)
     this.#rooms.get(key)?.[Symbol.dispose]()
     this.#rooms.delete(key)
   }
@@ -197,6 +213,11 @@ function readFacts(own: DirectoryHandle, id: string): UploadFacts | undefined {
   }
 }
 
-function removeFile(own: DirectoryHandle, name: string): void {
-  ignoreErrors(() => unlinkSync(own.pathTo(name)))
+/** A worker died after it gave the file its name, and before it removed this one. */
+const isCommitted = (stats: Stats | undefined): boolean => stats !== undefined && stats.nlink > 1
+
+async function removeFile(own: DirectoryHandle, name: string): Promise<void> {
+  await TreeDirectory.of(own, sweeper)
+    .unlink(name)
+    .catch(() => {})
 }
