@@ -321,6 +321,18 @@ export const webdav = [
     ["one person's large files are flushed together", at("flush", "fstatSync(fd).size > largeBytes"), "false"],
   ]),
   ...faults(
+    "src/files/requests/entry-reader.ts",
+    ["src/files/requests/entry-reader.test.ts"],
+    [
+      [
+        "a listing looks entries up one after another",
+        at("EntryReader.lstat", "await this.#lookAhead(at)"),
+        "this.#ahead.set(name, (await this.directory.lookUp([name]))[0])",
+      ],
+      ["a listing looks up names that were left out", at("EntryReader.lstat", "this.#lookAhead(at)"), "this.#lookAhead(this.#ahead.size)"],
+    ],
+  ),
+  ...faults(
     "src/files/requests/path-locks.ts",
     ["src/files/requests/path-locks.test.ts"],
     [

@@ -6,8 +6,8 @@ import { DavFailure, fileFailure, notFound } from "../failures.ts"
 import type { DavResource } from "../properties/live-properties.ts"
 import { isReservedName, joinPath } from "../requests/address.ts"
 import type { DavRequest } from "../requests/dav-request.ts"
+import { EntryReader } from "../requests/entry-reader.ts"
 import { locateExistingEntry } from "../tree/entry-location.ts"
-import { EntryReader } from "../tree/entry-reader.ts"
 import type { TreeDirectory } from "../tree/tree-directory.ts"
 
 export const depths = ["0", "1", "infinity"] as const

@@ -1,4 +1,4 @@
-import { fchmod, fstatSync, futimes } from "node:fs"
+import { fchmod, fstatSync, futimes, type Stats } from "node:fs"
 import { promisify } from "node:util"
 import { Failure } from "#contract"
 import { checkWritePreconditions, etagOf, validatorsOf } from "../access/preconditions.ts"
@@ -36,14 +36,14 @@ export async function put(request: DavRequest): Promise<void> {
  * The file is made when the whole body is there, in its project from the start. If that has no room
  * for two, the file is staged and takes the place of the one that it replaces.
  */
-async function receiveSmall(request: DavRequest, { parent }: StartedUpload): Promise<TempFile> {
+async function receiveSmall(request: DavRequest, { parent, mode }: StartedUpload): Promise<TempFile> {
   const { incoming, context, userId } = request
   const { staging } = context
   const body: Buffer[] = []
   request.sendContinue()
   await receiveBody(incoming, { userId, write: async (chunks) => void body.push(...chunks) })
   try {
-    return await filled(await staging.createSmallFile(parent), body, userId)
+    return await filled(await staging.createSmallFile(parent, mode), body, userId)
   } catch (error) {
     if (!isOutOfSpace(error)) throw error
     return await filled(await staging.createTempFile(parent), body, userId)
@@ -73,6 +73,9 @@ async function receiveLarge(request: DavRequest, { parent, room }: StartedUpload
   stack.move()
   return file
 }
+
+/** A file keeps the mode of the one that it replaces. */
+const modeOf = (replaced: Stats | undefined): number => (replaced?.mode ?? 0o644) & 0o777
 
 /** Undefined when the length is unknown before the end. */
 function lengthOf(request: DavRequest): number | undefined {
@@ -113,19 +116,21 @@ export interface ReceivedFile {
 interface StartedUpload extends Disposable {
   /** The directory of the file. */
   parent: TreeDirectory
+  /** Nobody who may not read the old file reads the new one before it has its place. */
+  mode: number
   room: Reservation
 }
 
 async function startUpload(request: DavRequest, account: string | undefined): Promise<StartedUpload> {
   const { storage } = request.context
   using stack = new DisposableStack()
-  const { parent, name } = stack.use(await prepareUpload(request))
+  const { parent, name, stats } = stack.use(await prepareUpload(request))
   // An empty file needs space, too.
   const length = lengthOf(request)
   const bytes = Math.max(length ?? 0, storage.maxSizeOf({ entries: 1, bytes: 0 }))
   const room = stack.use(await storage.reserve(account, parent, { bytes, name, isOpenEnded: length === undefined }))
   const resources = stack.move()
-  return { parent, room, [Symbol.dispose]: () => resources.dispose() }
+  return { parent, mode: modeOf(stats), room, [Symbol.dispose]: () => resources.dispose() }
 }
 
 /**
@@ -156,8 +161,8 @@ export async function finishUpload(request: DavRequest, { file, room }: Received
   room.assertReplaces(location.stats)
   const modified = modifiedOf(request)
   if (modified !== undefined) await location.parent.inTurn(() => changeTimes(file.fd, modified, modified))
-  const mode = (location.stats?.mode ?? 0o644) & 0o777
-  if (mode !== 0o644) await location.parent.inTurn(() => changeMode(file.fd, mode))
+  const mode = modeOf(location.stats)
+  if ((fstatSync(file.fd).mode & 0o777) !== mode) await location.parent.inTurn(() => changeMode(file.fd, mode))
   await file.moveTo(location.parent, location.name)
   const stats = fstatSync(file.fd)
   room.commit(storage.sizeOf(stats), { made: stats, replaced: location.stats })

@@ -124,18 +124,18 @@ export class StagingArea implements AsyncDisposable {
 
   /** Creates a file that will be moved to a name in `parent`. */
   async createTempFile(parent: TreeDirectory): Promise<TempFile> {
-    return await TempFile.open(await this.createEntry(parent), this.#making(false))
+    return await TempFile.open(await this.createEntry(parent), this.#making({ isFlushed: false, mode: 0o644 }))
   }
 
   /**
    * The same for one that is moved very soon: it lies beside its place, and each write is flushed.
    */
-  async createSmallFile(parent: TreeDirectory): Promise<TempFile> {
-    return await TempFile.open(await this.#createBeside(parent), this.#making(true))
+  async createSmallFile(parent: TreeDirectory, mode: number): Promise<TempFile> {
+    return await TempFile.open(await this.#createBeside(parent), this.#making({ isFlushed: true, mode }))
   }
 
-  #making(isFlushed: boolean): Parameters<typeof TempFile.open>[1] {
-    return { place: (from, to) => this.place(from, to), isFlushed }
+  #making(options: { isFlushed: boolean; mode: number }): Parameters<typeof TempFile.open>[1] {
+    return { place: (from, to) => this.place(from, to), ...options }
   }
 
   /**

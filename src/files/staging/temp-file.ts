@@ -10,6 +10,8 @@ interface Making {
   place(from: Entry & { fd: number }, to: Entry): Promise<void>
   /** Whether each write waits for the disk, as `flush` does. */
   isFlushed: boolean
+  /** Less the bits that the process's mask takes away. */
+  mode: number
 }
 
 /** A file being written. Unless it was moved to its name, disposing removes it. */
@@ -30,7 +32,7 @@ export class TempFile implements Disposable {
   static async open(entry: StagedEntry, making: Making): Promise<TempFile> {
     try {
       const flags = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | (making.isFlushed ? constants.O_DSYNC : 0)
-      return new TempFile(entry, await entry.parent.open(entry.name, flags, 0o644), making)
+      return new TempFile(entry, await entry.parent.open(entry.name, flags, making.mode), making)
     } catch (error) {
       entry.release()
       throw error

@@ -1,8 +1,10 @@
 import { spawn } from "node:child_process"
-import { fstatSync, ftruncateSync, type Stats } from "node:fs"
+import { fstatSync, ftruncate, type Stats } from "node:fs"
+import { promisify } from "node:util"
 import { bytesOnDisk, type CopyCounter } from "./copy-totals.ts"
 
 const pollMs = 50
+const truncate = promisify(ftruncate)
 
 /**
  * Copies a mostly empty sparse file with `cp`, which asks the kernel where data begins. Node
@@ -28,7 +30,7 @@ export async function copySparseFile(counter: CopyCounter, file: { source: numbe
   if (code === 0) return true
   if (/No space left|quota exceeded/i.test(stderr)) throw Object.assign(new Error("The copy does not fit on the disk"), { code: "ENOSPC" })
   watch.undo()
-  ftruncateSync(target, 0)
+  await truncate(target, 0)
   return false
 }
 

@@ -1,9 +1,9 @@
-import { fstatSync, unlinkSync } from "node:fs"
+import { fstatSync } from "node:fs"
 import { flush } from "../staging/flush.ts"
 import type { StagingArea } from "../staging/staging-area.ts"
 import type { Reservation } from "../storage/reservation.ts"
 import type { DirectoryHandle } from "../tree/directory-handle.ts"
-import { closeQuietly, ignoreErrors } from "../tree/ignore-errors.ts"
+import { closeQuietly } from "../tree/ignore-errors.ts"
 import { TreeDirectory } from "../tree/tree-directory.ts"
 
 /** The facts of an upload, as they are stored. */
@@ -65,9 +65,11 @@ export class OpenUpload implements Disposable {
     this.#parts.forget()
   }
 
-  remove(): void {
+  async remove(userId: number): Promise<void> {
     const { parent, name } = this.#parts.entry
-    ignoreErrors(() => unlinkSync(parent.pathTo(name)))
+    await TreeDirectory.of(parent, userId)
+      .unlink(name)
+      .catch(() => {})
     this.#parts.forget()
     this.room[Symbol.dispose]()
   }

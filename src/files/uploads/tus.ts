@@ -74,7 +74,7 @@ export async function deleteUpload(request: DavRequest, id: string): Promise<voi
   checkVersion(request)
   await request.assertVisible()
   using upload = await open(request, id)
-  upload.remove()
+  await upload.remove(request.userId)
   sendEmpty(request.response, 204)
 }
 

@@ -1,5 +1,5 @@
 import type { Stats } from "node:fs"
-import type { TreeDirectory } from "./tree-directory.ts"
+import type { TreeDirectory } from "../tree/tree-directory.ts"
 
 /** Names that are looked up ahead, each lane by one thread of the pool. */
 const lanes = 4
@@ -12,7 +12,8 @@ const namesOfLane = 16
 export class EntryReader {
   readonly directory: TreeDirectory
   readonly #names: readonly string[]
-  #position = 0
+  /** Names before this one were visited or left out. */
+  #next = 0
   readonly #ahead = new Map<string, Stats | undefined>()
 
   constructor(directory: TreeDirectory, names: readonly string[]) {
@@ -20,22 +21,22 @@ export class EntryReader {
     this.#names = names
   }
 
-  /** The current stats of the next name; undefined when nothing is there. */
+  /** The current stats of a name behind the last one; undefined when nothing is there. */
   async lstat(name: string): Promise<Stats | undefined> {
-    this.#position += 1
+    const at = this.#names.indexOf(name, this.#next)
+    this.#next = at + 1
     if (!this.#ahead.has(name)) {
       const known = this.directory.knownStats(name)
       if (known !== undefined) return known ?? undefined
-      await this.#lookAhead()
+      await this.#lookAhead(at)
     }
     const stats = this.#ahead.get(name)
     this.#ahead.delete(name)
     return stats
   }
 
-  /** From the name that is visited on. */
-  async #lookAhead(): Promise<void> {
-    const first = this.#position - 1
+  async #lookAhead(first: number): Promise<void> {
+    this.#ahead.clear()
     await Promise.all(
       Array.from({ length: lanes }, async (_, lane) => {
         const names = this.#names.slice(first + lane * namesOfLane, first + (lane + 1) * namesOfLane)
