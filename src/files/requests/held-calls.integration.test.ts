@@ -9,6 +9,7 @@ import { eventually } from "../../../test/fixtures/eventually.ts"
 import { basic, owner, TestFilesServer, type TestRequest, workerPid } from "../../../test/fixtures/files/files-server.ts"
 import { cannotHoldCalls, type HeldCalls, HeldFileSystem } from "../../../test/fixtures/files/held-file-system.ts"
 import type { ListedEntry } from "../../../test/fixtures/files/memory-tree.ts"
+import { mount } from "../../../test/fixtures/mount.ts"
 
 /*
  * A program can hold the kernel's locks of its directories and files for seconds, so no call that
@@ -127,7 +128,14 @@ class HeldServer implements AsyncDisposable {
 
   static async start(heldPart: string): Promise<HeldServer> {
     const files = await HeldFileSystem.mount(owner)
-    const server = await TestFilesServer.start({ runIn: "worker", prepare: (root) => files.bindTo(join(root, heldPart)) })
+    // The others' flushes wait for no disk.
+    const prepare = (root: string) => {
+      const undo = [mount(root, { size: "64m", ...owner }), files.bindTo(join(root, heldPart))]
+      return () => {
+        for (const unmount of undo.toReversed()) unmount()
+      }
+    }
+    const server = await TestFilesServer.start({ runIn: "worker", prepare })
     server.authority.add("mal")
     mkdirSync(join(server.root, "users/mal"), { recursive: true })
     writeFileSync(server.at("file"), "content")
