@@ -127,7 +127,8 @@ class HeldServer implements AsyncDisposable {
   }
 
   static async start(heldPart: string): Promise<HeldServer> {
-    const files = await HeldFileSystem.mount(owner)
+    await using stack = new AsyncDisposableStack()
+    const files = stack.use(await HeldFileSystem.mount(owner))
     // The others' flushes wait for no disk.
     const prepare = (root: string) => {
       const undo = [mount(root, { size: "64m", ...owner }), files.bindTo(join(root, heldPart))]
@@ -139,6 +140,7 @@ class HeldServer implements AsyncDisposable {
     server.authority.add("mal")
     mkdirSync(join(server.root, "users/mal"), { recursive: true })
     writeFileSync(server.at("file"), "content")
+    stack.move()
     return new HeldServer(files, server)
   }
 
