@@ -8,7 +8,7 @@ import { FairScheduler, sharedScheduler, Yielder } from "#kit"
 import { eventually } from "../../../test/fixtures/eventually.ts"
 import { asRoot, basic, owner, TestFilesServer, workerPid } from "../../../test/fixtures/files/files-server.ts"
 import { RightsCache } from "../access/rights-cache.ts"
-import { DirectoryHandle } from "../tree/directory-handle.ts"
+import { TreeDirectory } from "../tree/tree-directory.ts"
 import { parseXml, serializeXml, type XmlElement } from "../xml/xml.ts"
 import { CopyQueue } from "./request-limiter.ts"
 
@@ -280,8 +280,8 @@ test("requests of a person whose others took milliseconds of a turn wait for lat
       }),
     )
   await answers('"not_found"}')
-  const { openDescendant } = DirectoryHandle.prototype
-  t.mock.method(DirectoryHandle.prototype, "openDescendant", function (this: DirectoryHandle, names: readonly string[]) {
+  const { openDescendant } = TreeDirectory.prototype
+  t.mock.method(TreeDirectory.prototype, "openDescendant", function (this: TreeDirectory, names: readonly string[]) {
     for (const until = performance.now() + 1; performance.now() < until; );
     return openDescendant.call(this, names)
   })
@@ -306,7 +306,7 @@ test("conditions of an `If` header look each path up once, and have a bound of n
   await using server = await TestFilesServer.start()
   const put = (headers: Record<string, string>) => server.ask("PUT", "/users/ann/d/file", { headers, body: "x" })
   mkdirSync(server.at("d"))
-  const opened = t.mock.method(DirectoryHandle.prototype, "openDescendant").mock
+  const opened = t.mock.method(TreeDirectory.prototype, "openDescendant").mock
   assert.equal((await put({ if: '(["x"]) '.repeat(60) })).status, 412)
   assert.ok(opened.callCount() < 5, `${opened.callCount()} looked up`)
   const deep = `</users/ann/${"d/".repeat(200)}> (["x"]) `

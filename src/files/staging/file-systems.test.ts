@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { test } from "node:test"
 import { eventually } from "../../../test/fixtures/eventually.ts"
@@ -24,7 +24,7 @@ function useUp(root: string): void {
 }
 
 test("a full disk refuses an upload and keeps the old file until there is room", { skip }, async () => {
-  await using server = await TestFilesServer.start({ runIn: "worker", prepare: (root) => mount(root, "3m") })
+  await using server = await TestFilesServer.start({ runIn: "worker", prepare: (root) => mount(root, "3m,nr_inodes=64") })
   assert.equal((await server.ask("PUT", "/users/ann/f", { body: "old" })).status, 201)
   for (const headers of [{}, { "transfer-encoding": "chunked" }]) {
     const refused = await server.ask("PUT", "/users/ann/f", { body: Buffer.alloc(4_000_000), headers })
@@ -33,6 +33,11 @@ test("a full disk refuses an upload and keeps the old file until there is room",
   }
   assert.equal((await server.ask("GET", "/users/ann/f")).text, "old")
   await eventually("nothing is left", () => server.unfinished().length === 0)
+  server.makeDirectory("users/bob/folder")
+  useUp(server.root)
+  assert.equal((await server.ask("DELETE", "/users/bob/folder", { user: "bob" })).status, 204)
+  assert.equal(existsSync(join(server.root, "users/bob/folder")), false)
+  rmSync(join(server.root, "filling"), { recursive: true })
   await server.ask("PUT", "/users/ann/big", { body: Buffer.alloc(2_000_000) })
   assert.equal((await server.ask("COPY", "/users/ann/big", { headers: { destination: "/users/ann/big2" } })).status, 507)
   await eventually("nothing is left", () => server.unfinished().length === 0)

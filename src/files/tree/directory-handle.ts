@@ -19,11 +19,10 @@ const ownerMayRead = 0o500
 export const safeOpenFlags = constants.O_NOFOLLOW | constants.O_NONBLOCK
 
 /**
- * An open directory, identified by its descriptor and used synchronously.
- *
- * The kit's `Directory` does the same through the thread pool, where a name costs ten times as
- * much; this server resolves several for every request. Links are never followed and no call
- * blocks: with `O_NONBLOCK` a FIFO opens at once and a leased file fails with `EAGAIN`.
+ * An open directory, identified by its descriptor and used synchronously: by the thread that counts
+ * files, and where only this server writes. `TreeDirectory` is for all that requests do. Links are
+ * never followed and no call blocks: with `O_NONBLOCK` a FIFO opens at once and a leased file fails
+ * with `EAGAIN`.
  */
 export class DirectoryHandle implements Disposable {
   readonly fd: number
@@ -82,17 +81,6 @@ export class DirectoryHandle implements Disposable {
   /** A second descriptor of the same directory. */
   duplicate(): DirectoryHandle {
     return new DirectoryHandle(openSync(this.path, constants.O_RDONLY | constants.O_DIRECTORY))
-  }
-
-  /** Walks down by single names. An empty list opens this directory a second time. */
-  openDescendant(names: readonly EntryName[]): DirectoryHandle {
-    const [first, ...others] = names
-    let here = first === undefined ? this.duplicate() : this.openDirectory(first)
-    for (const name of others) {
-      using above = here
-      here = above.openDirectory(name)
-    }
-    return here
   }
 
   /** The entry's current stats, of the link itself for a link; undefined when nothing is there. */
