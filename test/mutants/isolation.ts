@@ -455,7 +455,7 @@ export const isolation = [
   ...faults(
     "src/files/tree/copy-file.ts",
     ["src/files/tree/file-tree.integration.test.ts"],
-    [["a copy takes set-uid bits along", at("isPlain", "(mode & 0o7000) === 0"), "mode >= 0"]],
+    [["a copy takes set-uid bits along", at("copySmall", "stats.mode & 0o777"), "stats.mode & 0o7777"]],
   ),
   ...faults(
     "src/files/process/supervisor.ts",

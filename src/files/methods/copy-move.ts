@@ -104,7 +104,6 @@ async function copyInto(transfer: Transfer): Promise<void> {
   await using staged = await copyToStaging(transfer, room)
   using properties = await stageProperties(transfer)
   using _lock = await lockEntries(transfer)
-  await request.revalidate()
   await request.assertStillAllowed()
   using endpoints = await checkedEndpoints(transfer)
   if (!(await staged.parent.lstat(staged.name))) throw notFound()
@@ -120,7 +119,7 @@ async function copyInto(transfer: Transfer): Promise<void> {
 
 /** No other request changes the entries until the change is made. */
 function lockEntries({ request, target, isMove }: Transfer): Promise<Disposable> {
-  return request.context.pathLocks.acquire(isMove ? [request.names, target.names] : [target.names])
+  return isMove ? request.lockPaths(request.names, target.names) : request.lockPaths(target.names)
 }
 
 /** A move takes the properties themselves. */

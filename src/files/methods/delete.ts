@@ -19,8 +19,8 @@ export async function deleteEntry(request: DavRequest): Promise<void> {
 }
 
 async function removeNow(request: DavRequest, account: string | undefined): Promise<Discarded> {
-  const { staging, locks, deadProperties, pathLocks, storage } = request.context
-  using _lock = await pathLocks.acquire([request.names])
+  const { staging, locks, deadProperties, storage } = request.context
+  using _lock = await request.lockPaths(request.names)
   await request.assertReplaceable()
   using location = await locateExistingEntry(request.root, request.names)
   if (request.address.hasTrailingSlash && !location.stats.isDirectory()) throw notFound()

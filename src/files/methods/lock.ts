@@ -24,8 +24,7 @@ export async function lock(request: DavRequest): Promise<void> {
   await request.assertWritable()
   request.sendContinue()
   const body = await readXmlBody(request)
-  using _lock = await request.context.pathLocks.acquire([request.names])
-  // The body may have taken long.
+  using _lock = await request.lockPaths(request.names)
   await request.assertWritable()
   if (body.length === 0) return refresh(request)
   const wanted = readLock(request, body)

@@ -12,7 +12,8 @@ export async function mkcol(request: DavRequest): Promise<void> {
   await request.assertWritable()
   if (hasBody(request.incoming)) throw new Failure("unsupported_media_type", "MKCOL takes no body")
   assertValidNewName(request.names)
-  using _lock = await request.context.pathLocks.acquire([request.names])
+  using _lock = await request.lockPaths(request.names)
+  await request.assertWritable()
   using location = await locateNewEntry(request.root, request.names)
   if (location.stats) throw exists(location.stats.isDirectory() ? "directory" : "file")
   // Only Quayside itself creates the root of a home or a dataset.

@@ -37,7 +37,8 @@ export async function proppatch(request: DavRequest): Promise<void> {
   // Removing properties needs no space.
   using _room = bytes > 0 ? await request.context.storage.reserve(await request.storageAccount(), request.root, { bytes }) : undefined
   const isGuest = !(await request.isOwner())
-  using _lock = await request.context.pathLocks.acquire([request.names])
+  using _lock = await request.lockPaths(request.names)
+  await request.assertWritable()
   const isDirectory = await checkPreconditionsAndLocks(request)
   const isProtected = (one: PropertyName) => one.ns === davNamespace
   const refused = wanted.some(isProtected)

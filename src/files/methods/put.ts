@@ -153,9 +153,8 @@ interface FinishOptions {
  * the rename.
  */
 export async function finishUpload(request: DavRequest, { file, room }: ReceivedFile, options: FinishOptions): Promise<void> {
-  const { pathLocks, storage } = request.context
-  using _lock = await pathLocks.acquire([request.names])
-  await request.revalidate()
+  const { storage } = request.context
+  using _lock = await request.lockPaths(request.names)
   await request.assertReplaceable()
   using location = await checkedLocation(request)
   room.assertReplaces(location.stats)

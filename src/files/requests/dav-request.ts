@@ -118,6 +118,17 @@ export class DavRequest {
     return this.#clientGone
   }
 
+  /**
+   * Waits until no other request changes these entries, perhaps for long, and then authenticates
+   * again. The caller checks its rights afterwards.
+   */
+  async lockPaths(...entries: (readonly string[])[]): Promise<Disposable> {
+    using stack = new DisposableStack()
+    stack.use(await this.context.pathLocks.acquire(entries))
+    await this.revalidate()
+    return stack.move()
+  }
+
   /** Sends `100 Continue` if the client waits for it. */
   sendContinue(): void {
     this.#sendContinue()

@@ -1,8 +1,9 @@
-import { constants, copyFile as copyByPath, fchmod, fstatSync, ftruncate, futimes, read, type Stats, statfsSync, write } from "node:fs"
+import { close, constants, fchmod, fstatSync, ftruncate, futimes, open, read, type Stats, statfsSync, write } from "node:fs"
 import { promisify } from "node:util"
+import { readCached } from "./cached-calls.ts"
 import { copySparseFile } from "./copy-sparse.ts"
 import { bytesOnDisk, type CopyCounter } from "./copy-totals.ts"
-import { disposableDescriptor, type EntryName } from "./directory-handle.ts"
+import { disposableDescriptor, safeOpenFlags } from "./directory-handle.ts"
 import type { Entry } from "./entry-location.ts"
 import type { TreeDirectory } from "./tree-directory.ts"
 
@@ -11,10 +12,11 @@ const writeBytes = promisify(write)
 const truncate = promisify(ftruncate)
 const changeMode = promisify(fchmod)
 const changeTimes = promisify(futimes)
-const copyWhole = promisify(copyByPath) as (from: EntryName, to: EntryName, flags: number) => Promise<void>
+const openFile = promisify(open)
+const closeFile = promisify(close)
 
 const chunkBytes = 2 ** 20
-/** A file of up to this size is copied by one call. */
+/** A file of up to this size is copied in one turn. */
 const smallFileBytes = 2 ** 16
 /** Holes of smaller files are found by reading them. */
 const largeFileBytes = 2 ** 24
@@ -25,7 +27,8 @@ export async function copyFile(counter: CopyCounter, from: Entry, to: Entry): Pr
   const stats = fstatSync(source.fd)
   if (!stats.isFile()) return
   assertFits(counter, bytesOnDisk(stats), to.parent)
-  if (stats.size <= smallFileBytes && isPlain(counter, stats)) return await copySmall(counter, { source: source.fd, stats }, to)
+  if (stats.size <= smallFileBytes && !counter.options.preserveLinksAndTimes)
+    return await copySmall(counter, { source: source.fd, stats }, to)
   using target = disposableDescriptor(await to.parent.open(to.name, constants.O_RDWR | constants.O_CREAT | constants.O_EXCL, 0o600))
   await copyContent(counter, { source: source.fd, target: target.fd, stats, to: to.parent })
   await to.parent.inTurn(async () => {
@@ -34,15 +37,26 @@ export async function copyFile(counter: CopyCounter, from: Entry, to: Entry): Pr
   })
 }
 
-/** Neither times nor bits beyond the nine, such as set-uid, which the call below would copy. */
-function isPlain({ options }: CopyCounter, { mode }: Stats): boolean {
-  return !options.preserveLinksAndTimes && (mode & 0o7000) === 0
-}
-
-/** One call of the thread pool, since most files are small. */
+/**
+ * In few calls of the thread pool, since most files are small. One call, `fs.copyFile`, would copy
+ * all of a file that a program makes larger meanwhile.
+ */
 async function copySmall(counter: CopyCounter, { source, stats }: { source: number; stats: Stats }, to: Entry): Promise<void> {
-  counter.addBytes(stats.size)
-  await to.parent.inTurn(() => copyWhole(`/proc/self/fd/${source}`, to.parent.pathTo(to.name), constants.COPYFILE_EXCL))
+  const buffer = Buffer.allocUnsafe(stats.size)
+  const path = to.parent.pathTo(to.name)
+  const mode = stats.mode & 0o777
+  const known = readCached(source, buffer, 0) === stats.size
+  await to.parent.inTurn(async () => {
+    const length = known ? stats.size : (await readBytes(source, buffer, 0, stats.size, 0)).bytesRead
+    counter.addBytes(length)
+    const target = await openFile(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | safeOpenFlags, mode)
+    try {
+      for (let done = 0; done < length; ) done += (await writeBytes(target, buffer, done, length - done, done)).bytesWritten
+      if ((fstatSync(target).mode & 0o7777) !== mode) await changeMode(target, mode)
+    } finally {
+      await closeFile(target)
+    }
+  })
 }
 
 interface OpenFiles {

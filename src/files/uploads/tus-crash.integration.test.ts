@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs"
+import { existsSync, linkSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { test } from "node:test"
 import { eventually } from "../../../test/fixtures/eventually.ts"
@@ -46,10 +46,39 @@ test("an upload goes on after the worker was killed, and still counts for the pe
   assert.equal((await server.ask("PUT", "/users/ann/other", { body: Buffer.alloc(mib) })).status, 201)
 })
 
-/** The bytes of the one upload that came. */
-function storedBytes({ root }: TestFilesServer): number {
+test("a whole upload is not lost when the worker dies after it got a second name beside its place", async () => {
+  await using server = await TestFilesServer.start({ runIn: "worker" })
+  // The directory is marked for the sweep from now on.
+  assert.equal((await server.ask("PUT", "/users/ann/file", { body: Buffer.alloc(100_000) })).status, 201)
+  const content = Buffer.alloc(100_000, "0123456789")
+  const create = await server.ask("POST", "/users/ann/file", { headers: { ...version, "upload-length": String(content.length) } })
+  const commit = () =>
+    server.ask("PATCH", String(create.headers.location), {
+      headers: { ...version, "content-type": "application/offset+octet-stream", "upload-offset": String(content.length) },
+    })
+  writeFileSync(storedUpload(server), content)
+  const pid = workerPid()
+  assert.ok(pid)
+  const [worker = ""] = readdirSync(join(server.root, ".quayside/work"))
+  linkSync(storedUpload(server), server.at(`.quayside-upload-${worker}-last`))
+  process.kill(pid, "SIGKILL")
+  let status: number | undefined
+  await eventually("the upload is in its place", async () => {
+    status = (await commit().catch(() => undefined))?.status
+    return status === 204 || status === 404
+  })
+  assert.equal(status, 204)
+  assert.ok(readFileSync(server.at("file")).equals(content))
+  assert.deepEqual(readdirSync(server.at()), ["file"])
+})
+
+/** The one upload that began. */
+function storedUpload({ root }: TestFilesServer): string {
   const uploads = join(root, ".quayside/uploads")
   const [person = ""] = readdirSync(uploads)
   const [id = ""] = readdirSync(join(uploads, person)).filter((name) => !name.endsWith(".json"))
-  return statSync(join(uploads, person, id)).size
+  return join(uploads, person, id)
 }
+
+/** The bytes of it that came. */
+const storedBytes = (server: TestFilesServer): number => statSync(storedUpload(server)).size

@@ -8,6 +8,7 @@ import type { StagingArea } from "../staging/staging-area.ts"
 import type { StorageLedger } from "../storage/ledger.ts"
 import type { Reservation } from "../storage/reservation.ts"
 import { type DirectoryHandle, disposableDescriptor } from "../tree/directory-handle.ts"
+import { locateEntry } from "../tree/entry-location.ts"
 import { ignoreErrors } from "../tree/ignore-errors.ts"
 import { namesIn, openOrMake } from "../tree/names-in.ts"
 import { TreeDirectory } from "../tree/tree-directory.ts"
@@ -105,7 +106,8 @@ export class UploadStore implements Disposable {
     const facts = readFacts(own, id)
     if (!facts) throw notFound()
     const key = keyOf(userId, id)
-    if (isCommitted(own.lstat(id))) throw notFound()
+    if (await isCommitted(TreeDirectory.of(this.#root, userId), { own, id, facts })) throw notFound()
+    if (hasSecondName(own.lstat(id))) throw recovering()
     const room = this.#rooms.get(key) ?? (await this.#hold(key, facts))
     const fd = own.open(id, constants.O_RDWR)
     stack.move()
@@ -145,8 +147,9 @@ export class UploadStore implements Disposable {
     const key = keyOf(userId, id)
     const facts = readFacts(own, id)
     const stats = own.lstat(id)
-    const isFresh = facts && stats && !isCommitted(stats) && Date.now() - stats.mtimeMs < this.#idleMs
-    if (isFresh && (await this.#mayWrite(userId, facts))) {
+    const isFresh = facts && stats && Date.now() - stats.mtimeMs < this.#idleMs
+    const root = TreeDirectory.of(this.#root, sweeper)
+    if (isFresh && !(await isCommitted(root, { own, id, facts })) && (await this.#mayWrite(userId, facts))) {
       if (!(this.#rooms.has(key) || this.#users.has(key))) await this.#hold(key, facts)
       return
     }
@@ -213,8 +216,26 @@ function readFacts(own: DirectoryHandle, id: string): UploadFacts | undefined {
   }
 }
 
-/** A worker died after it gave the file its name, and before it removed this one. */
-const isCommitted = (stats: Stats | undefined): boolean => stats !== undefined && stats.nlink > 1
+/**
+ * Whether a worker died after it gave the file its name, and before it removed this one. A second
+ * name elsewhere is the one beside its place, which the staging area's sweep removes.
+ */
+async function isCommitted(root: TreeDirectory, { own, id, facts }: { own: DirectoryHandle; id: string; facts: UploadFacts }) {
+  const stats = own.lstat(id)
+  if (!stats || !hasSecondName(stats)) return false
+  try {
+    using location = await locateEntry(root, facts.path.split("/").slice(1))
+    return location.stats?.ino === stats.ino && location.stats.dev === stats.dev
+  } catch {
+    return false
+  }
+}
+
+const hasSecondName = (stats: Stats | undefined): boolean => stats !== undefined && stats.nlink > 1
+
+/** The same file must not get a place twice. */
+const recovering = () =>
+  new Failure("unavailable", "What an ended process left of this upload is being removed; try again", { headers: { "Retry-After": "1" } })
 
 async function removeFile(own: DirectoryHandle, name: string): Promise<void> {
   await TreeDirectory.of(own, sweeper)

@@ -1,0 +1,69 @@
+import assert from "node:assert/strict"
+import { rmSync, writeFileSync } from "node:fs"
+import { after, before, suite, test } from "node:test"
+import { setTimeout as pause } from "node:timers/promises"
+import { eventually } from "../../../test/fixtures/eventually.ts"
+import { TestFilesServer, type TestRequest } from "../../../test/fixtures/files/files-server.ts"
+
+/*
+ * A change waits for earlier ones of the same entry, perhaps for long. Here bob's waits for one of
+ * ann, which the authority keeps waiting.
+ */
+
+const lock = '<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>'
+const patch = '<propertyupdate xmlns="DAV:"><set><prop><a xmlns="x:">1</a></prop></set></propertyupdate>'
+
+const changes: [method: string, path: string, options?: TestRequest][] = [
+  ["PUT", "/users/ann/shared/file", { body: "x" }],
+  ["DELETE", "/users/ann/shared/file"],
+  ["MKCOL", "/users/ann/shared/new"],
+  ["MOVE", "/users/ann/shared/file", { headers: { destination: "/users/ann/shared/new" } }],
+  ["COPY", "/users/ann/shared/file", { headers: { destination: "/users/ann/shared/new" } }],
+  ["PROPPATCH", "/users/ann/shared/file", { body: patch }],
+  ["LOCK", "/users/ann/shared/file", { body: lock }],
+]
+
+suite("a change that waits for another one", () => {
+  let server: TestFilesServer
+  let held: PromiseWithResolvers<void>
+  let isHeld = false
+  let isBobKnown = true
+
+  before(async () => {
+    server = await TestFilesServer.start()
+    const { authority } = server
+    const identify = authority.identify.bind(authority)
+    authority.identify = async (authorization, address, ...[options]: [{ hasBegun?: boolean }?]) => {
+      const found = await identify(authorization, address)
+      if (options?.hasBegun && found.ok && found.userName === "ann") {
+        isHeld = true
+        await held.promise
+      }
+      return found.ok && found.userName === "bob" && !isBobKnown ? identify(undefined, address) : found
+    }
+    server.makeDirectory("users/ann/shared")
+  })
+  after(() => server[Symbol.asyncDispose]())
+
+  for (const [method, path, options] of changes)
+    for (const ending of ["right", "credential"] as const)
+      test(`${method} is refused if the ${ending} ended meanwhile`, async () => {
+        writeFileSync(server.at("shared/file"), "old")
+        rmSync(server.at("shared/new"), { force: true })
+        held = Promise.withResolvers()
+        isHeld = false
+        isBobKnown = true
+        server.authority.people.get("bob")?.rights.set("/users/ann/shared", "write")
+        server.files.invalidate()
+        const first = server.ask("PUT", String(options?.headers?.destination ?? path), { body: "ann's" })
+        await eventually("ann's change has begun", () => isHeld)
+        const second = server.ask(method, path, { ...options, user: "bob" })
+        await pause(50)
+        if (ending === "right") server.authority.people.get("bob")?.rights.delete("/users/ann/shared")
+        else isBobKnown = false
+        server.files.invalidate()
+        held.resolve()
+        await first
+        assert.equal((await second).status, ending === "right" ? 404 : 401)
+      })
+})
