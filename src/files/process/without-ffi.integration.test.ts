@@ -13,7 +13,14 @@ const files = ["tree/swapped-at-worst-moment.test.ts", "methods/entries.test.ts"
 
 test("without the C library files are served by the same rules", () => {
   const { NODE_TEST_CONTEXT: _, ...env } = process.env
-  const words = ["--no-experimental-ffi", "--test", "--test-force-exit", "--test-timeout=60000", "--test-reporter=spec", ...files.map((name) => join(folder, name))]
+  const words = [
+    "--no-experimental-ffi",
+    "--test",
+    "--test-force-exit",
+    "--test-timeout=60000",
+    "--test-reporter=spec",
+    ...files.map((name) => join(folder, name)),
+  ]
   const { status, stdout } = spawnSync(process.execPath, words, { env, encoding: "utf8" })
   assert.equal(status, 0, stdout)
   assert.match(stdout, /pass [1-9]\d/)
