@@ -67,6 +67,34 @@ test("the sweep restores an entry that a dead process moved away for a replaceme
   assert.equal(existsSync(work(dead)), false)
 })
 
+for (const { times, isReplaced } of [
+  { times: 2, isReplaced: true },
+  { times: 100, isReplaced: false },
+])
+  test(`a program makes the entry again ${times} times while it is replaced, and nothing of the old one remains staged`, async () => {
+    await using area = new StagingArea(root, report)
+    const at = (name: string) => join(path, name)
+    mkdirSync(at("again"))
+    writeFileSync(at("again/old"), "")
+    mkdirSync(at("copy"))
+    let made = 0
+    const move = async () => {
+      if (made < times) {
+        made += 1
+        mkdirSync(at("again"))
+        writeFileSync(at("again/program's"), "")
+      }
+      await moveEntry({ parent: tree, name: "copy" }, { parent: tree, name: "again" })
+    }
+    const replaced = area.replace({ parent: tree, name: "again" }, move)
+    if (isReplaced) await replaced
+    else await assert.rejects(replaced, { code: "ENOTEMPTY" })
+    assert.deepEqual(readdirSync(at("again")), isReplaced ? [] : ["program's"])
+    await eventually("nothing remains", () => unfinishedIn(path).length === 0)
+    rmSync(at("again"), { recursive: true })
+    rmSync(at("copy"), { recursive: true, force: true })
+  })
+
 test("a replacement replaces exactly one entry, and a failed one leaves it in place", async () => {
   await using area = new StagingArea(root, report)
   mkdirSync(join(path, "fresh/new"), { recursive: true })

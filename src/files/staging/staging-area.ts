@@ -23,6 +23,8 @@ const minRetryMs = 500
 const maxRetryMs = 600_000
 /** Each holds one or two descriptors. The next worker's sweep removes the rest. */
 const maxRetried = 100
+/** To a name at which a program makes entries again and again. */
+const maxMoves = 5
 const noteSuffix = ".from"
 /** Begins the name of a folder for the entries of one owner. */
 const folderPrefix = "of-"
@@ -207,14 +209,29 @@ export class StagingArea implements AsyncDisposable {
     try {
       await folder.makeLink(note, `${readlinkSync(to.parent.path)}/${to.name}`)
       await moveToTrash(to.parent, to.name, trash)
-      await restoreOnError(move, to, trash)
+      await restoreOnError(() => this.#moveOver(to, move), to, trash)
     } catch (error) {
-      trash.release()
+      // Nobody could reach, or would count, an old entry that could not be restored.
+      void this.#emptyTrash(trash)
       throw error
     } finally {
       await folder.unlink(note).catch(() => {})
     }
     return { emptied: this.#emptyTrash(trash) }
+  }
+
+  /**
+   * Moves an entry to a name. An entry that a program makes there meanwhile is replaced as well.
+   */
+  async #moveOver(to: Entry, move: () => Promise<void>): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await move()
+      } catch (error) {
+        if (attempt === maxMoves || !takenCodes.has((error as NodeJS.ErrnoException).code ?? "")) throw error
+        await this.discard(to.parent, to.name).catch(() => {})
+      }
+    }
   }
 
   async #emptyTrash(trash: StagedEntry): Promise<void> {
@@ -317,6 +334,9 @@ async function restoreOnError(move: () => Promise<void>, to: Entry, trash: Stage
     throw error
   }
 }
+
+/** An entry is where another one is to be moved. */
+const takenCodes: ReadonlySet<string> = new Set(["ENOTEMPTY", "EEXIST", "ENOTDIR", "EISDIR"])
 
 /** File systems without hard links, files that others own, and full disks. */
 const cannotLink: ReadonlySet<string> = new Set(["EPERM", "EOPNOTSUPP", "ENOTSUP", "ENOSYS", "EMLINK", "ENOSPC", "EDQUOT"])
