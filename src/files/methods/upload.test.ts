@@ -168,3 +168,13 @@ test("concurrent uploads each arrive whole", async () => {
   assert.ok(answers.every(({ status }) => status === 201))
   for (const [i, body] of bodies.entries()) assert.ok(readFileSync(server.at(`p${i}`)).equals(body))
 })
+
+test("a program cannot keep uploads out of a directory by names that they might use", async () => {
+  server.makeDirectory("users/ann/guessed")
+  const [worker = ""] = readdirSync(`${server.root}/.quayside/work`)
+  for (let n = 0; n < 2_000; n += 1) writeFileSync(server.at("guessed", `.quayside-upload-${worker}-${n.toString(36)}`), "")
+  for (const length of [1, 200_000]) {
+    const answer = await server.ask("PUT", `/users/ann/guessed/${length}`, { body: Buffer.alloc(length) })
+    assert.equal(answer.status, 201, answer.text)
+  }
+})

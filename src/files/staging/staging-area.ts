@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto"
+import { createHash, randomBytes } from "node:crypto"
 import { futimesSync, readlinkSync } from "node:fs"
 import { createProcessId, hasProcessEnded } from "#kit"
 import { fileFailure } from "../failures.ts"
@@ -89,10 +89,10 @@ export class StagingArea implements AsyncDisposable {
     return new StagedEntry(await this.#folderFor(parent), this.#nextName())
   }
 
-  /** The same in the directory itself. */
+  /** The same in the directory itself, by a name that no program can take before. */
   async #createBeside(parent: TreeDirectory): Promise<StagedEntry> {
     const marker = await this.#markers.mark(parent)
-    return new StagedEntry(parent.duplicate(), `${reservedPrefix}${this.#id}-${this.#nextName()}`, marker)
+    return new StagedEntry(parent.duplicate(), `${reservedPrefix}${this.#id}-${randomBytes(12).toString("hex")}`, marker)
   }
 
   /**
