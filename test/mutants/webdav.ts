@@ -183,6 +183,17 @@ export const webdav = [
   ...faults("src/files/requests/dav-request.ts", waitingChanges, [
     ["a change waits for others, and its credential is not checked again", at("DavRequest.lockPaths", "await this.revalidate()"), ""],
   ]),
+  ...faults(
+    "src/files/requests/path-locks.ts",
+    ["src/files/requests/path-locks.test.ts"],
+    [
+      [
+        "each waiting change of an entry waits for all earlier ones by itself",
+        at("PathLocks.acquire", "this.#changes.set(joinPath(names), { at: new Set([change]), below: new Set() })"),
+        "",
+      ],
+    ],
+  ),
   ...faults("src/files/methods/proppatch.ts", waitingChanges, [
     [
       "properties are changed by a right that ended while the request waited",

@@ -63,3 +63,13 @@ test("a move waits for both of its places, and two in opposite directions end", 
   await end("back")
   assert.deepEqual(running(), ["into"])
 })
+
+test("thousands of changes of one entry wait in little memory", async () => {
+  const locks = new PathLocks()
+  const before = process.memoryUsage().heapUsed
+  const changes = Array.from({ length: 4_000 }, (_, n) => locks.acquire([names(n % 2 ? "/a/b" : "/a")]))
+  await new Promise((resolve) => setImmediate(resolve))
+  const usedMiB = (process.memoryUsage().heapUsed - before) / 2 ** 20
+  assert.ok(usedMiB < 50, `${usedMiB} MiB`)
+  for (const change of changes) (await change)[Symbol.dispose]()
+})

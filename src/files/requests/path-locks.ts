@@ -25,7 +25,11 @@ export class PathLocks {
     const { promise, resolve } = Promise.withResolvers<void>()
     const change: Change = { ended: promise }
     const earlier = new Set(entries.flatMap((names) => this.#conflicting(names)))
-    for (const names of entries) for (const [path, kind] of placesOf(names)) this.#at(path)[kind].add(change)
+    for (const names of entries) {
+      for (const [path, kind] of placesOf(names)) this.#at(path)[kind].add(change)
+      // It waits for all others here, so later ones need only wait for it.
+      this.#changes.set(joinPath(names), { at: new Set([change]), below: new Set() })
+    }
     const release = () => {
       for (const names of entries) for (const [path, kind] of placesOf(names)) this.#remove(path, kind, change)
       resolve()
