@@ -107,6 +107,8 @@ async function copyInto(transfer: Transfer): Promise<void> {
   await request.assertStillAllowed()
   using endpoints = await checkedEndpoints(transfer)
   if (!(await staged.parent.lstat(staged.name))) throw notFound()
+  // The look-ups may have waited for programs.
+  await request.assertStillAllowed()
   const { stats } = endpoints.target
   const replaced = stats?.isFile() ? stats : undefined
   room.assertReplaces(replaced)
@@ -180,6 +182,8 @@ async function tryRename(transfer: Transfer): Promise<boolean> {
   using endpoints = await checkedEndpoints(transfer)
   const { source, target } = endpoints
   if (!(await canMove(source, target.parent))) return false
+  // The look-ups may have waited for programs.
+  await transfer.request.assertStillAllowed()
   const { storage } = transfer.request.context
   await replace(transfer, endpoints, (to) => moveEntry(source, to))
   if (target.stats) storage.recordRemoval(transfer.accounts.target, target.stats)

@@ -26,6 +26,8 @@ async function removeNow(request: DavRequest, account: string | undefined): Prom
   if (request.address.hasTrailingSlash && !location.stats.isDirectory()) throw notFound()
   checkWritePreconditions(request.headers, validatorsOf(location.stats))
   await checkLocks(request, [{ names: request.names, changesParent: true, isDeep: true }])
+  // The look-ups may have waited for programs.
+  await request.assertReplaceable()
   const removed = await staging.discard(location.parent, location.name)
   storage.recordRemoval(account, location.stats)
   locks.releaseTree(request.path)

@@ -29,6 +29,8 @@ export async function lock(request: DavRequest): Promise<void> {
   if (body.length === 0) return refresh(request)
   const wanted = readLock(request, body)
   const isNew = await createIfMissing(request)
+  // The look-ups may have waited for programs.
+  await request.assertWritable()
   const acquired = request.context.locks.acquire(wanted)
   const headers = { "Lock-Token": `<${acquired.token}>` }
   sendXml(request.response, isNew ? 201 : 200, `<D:prop xmlns:D="DAV:">${lockDiscoveryXml([acquired], acquired.path)}</D:prop>`, headers)
@@ -92,6 +94,7 @@ async function createIfMissing(request: DavRequest): Promise<boolean> {
   const bytes = request.context.storage.maxSizeOf({ entries: 1, bytes: 0 })
   using room = await request.context.storage.reserve(account, location.parent, { bytes })
   await checkLocks(request, [{ names: request.names, changesParent: true, isDeep: false }])
+  await request.assertWritable()
   room.commit(bytes)
   closeSync(await location.parent.open(location.name, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o644))
   return true

@@ -21,6 +21,8 @@ export async function mkcol(request: DavRequest): Promise<void> {
   const bytes = request.context.storage.maxSizeOf({ entries: 1, bytes: 0 })
   using room = await request.context.storage.reserve(await request.storageAccount(), location.parent, { bytes })
   await checkLocks(request, [{ names: request.names, changesParent: true, isDeep: false }])
+  // The look-ups may have waited for programs, and the space for a count.
+  await request.assertReplaceable()
   await location.parent.makeDirectory(location.name)
   room.commit(bytes)
   sendEmpty(request.response, 201)

@@ -40,6 +40,8 @@ export async function proppatch(request: DavRequest): Promise<void> {
   using _lock = await request.lockPaths(request.names)
   await request.assertWritable()
   const isDirectory = await checkPreconditionsAndLocks(request)
+  // The look-ups may have waited for programs.
+  await request.assertWritable()
   const isProtected = (one: PropertyName) => one.ns === davNamespace
   const refused = wanted.some(isProtected)
   if (!refused)

@@ -157,6 +157,8 @@ export async function finishUpload(request: DavRequest, { file, room }: Received
   using _lock = await request.lockPaths(request.names)
   await request.assertReplaceable()
   using location = await checkedLocation(request)
+  // The look-ups may have waited for programs.
+  await request.assertReplaceable()
   room.assertReplaces(location.stats)
   const modified = modifiedOf(request)
   if (modified !== undefined) await location.parent.inTurn(() => changeTimes(file.fd, modified, modified))

@@ -120,7 +120,7 @@ export class DavRequest {
 
   /**
    * Waits until no other request changes these entries, perhaps for long, and then authenticates
-   * again. The caller checks its rights afterwards.
+   * again. The caller checks its rights afterwards, and once more after its look-ups.
    */
   async lockPaths(...entries: (readonly string[])[]): Promise<Disposable> {
     using stack = new DisposableStack()

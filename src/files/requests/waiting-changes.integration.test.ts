@@ -1,9 +1,11 @@
 import assert from "node:assert/strict"
-import { rmSync, writeFileSync } from "node:fs"
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { after, before, suite, test } from "node:test"
 import { setTimeout as pause } from "node:timers/promises"
 import { eventually } from "../../../test/fixtures/eventually.ts"
 import { TestFilesServer, type TestRequest } from "../../../test/fixtures/files/files-server.ts"
+import { TreeDirectory } from "../tree/tree-directory.ts"
+import { PathLocks } from "./path-locks.ts"
 
 /*
  * A change waits for earlier ones of the same entry, perhaps for long. Here bob's waits for one of
@@ -66,4 +68,30 @@ suite("a change that waits for another one", () => {
         await first
         assert.equal((await second).status, ending === "right" ? 404 : 401)
       })
+
+  for (const [method, path, options] of changes)
+    test(`${method} is refused if the right ends during its look-ups`, async (t) => {
+      writeFileSync(server.at("shared/file"), "old")
+      rmSync(server.at("shared/new"), { force: true, recursive: true })
+      isBobKnown = true
+      server.authority.people.get("bob")?.rights.set("/users/ann/shared", "write")
+      server.files.invalidate()
+      let isLocked = false
+      const { acquire } = PathLocks.prototype
+      t.mock.method(PathLocks.prototype, "acquire", async function (this: PathLocks, ...given: Parameters<typeof acquire>) {
+        isLocked = true
+        return await acquire.apply(this, given)
+      })
+      const { openDescendant } = TreeDirectory.prototype
+      t.mock.method(TreeDirectory.prototype, "openDescendant", async function (this: TreeDirectory, names: readonly string[]) {
+        if (isLocked) {
+          server.authority.people.get("bob")?.rights.delete("/users/ann/shared")
+          server.files.invalidate()
+        }
+        return await openDescendant.call(this, names)
+      })
+      assert.equal((await server.ask(method, path, { ...options, user: "bob" })).status, 404)
+      assert.equal(readFileSync(server.at("shared/file"), "utf8"), "old")
+      assert.equal(existsSync(server.at("shared/new")), false)
+    })
 })
