@@ -166,7 +166,8 @@ export async function finishUpload(request: DavRequest, { file, room }: Received
   if ((fstatSync(file.fd).mode & 0o777) !== mode) await location.parent.inTurn(() => changeMode(file.fd, mode))
   await file.moveTo(location.parent, location.name)
   const stats = fstatSync(file.fd)
-  room.commit(storage.sizeOf(stats), { made: stats, replaced: location.stats })
+  // A program may have given it more names by now.
+  room.commit(storage.sizeOf({ blocks: stats.blocks, nlink: 1 }), { made: stats, replaced: location.stats })
   const headers: Record<string, string> = { ...options.headers, ETag: etagOf(stats) }
   if (modified !== undefined) headers["X-OC-Mtime"] = "accepted"
   sendEmpty(request.response, options.status ?? (location.stats ? 204 : 201), headers)

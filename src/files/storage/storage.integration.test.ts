@@ -5,6 +5,7 @@ import { join } from "node:path"
 import { after, before, beforeEach, test } from "node:test"
 import { asRoot, owner, TestFilesServer } from "../../../test/fixtures/files/files-server.ts"
 import { defaultStorageSettings } from "../settings.ts"
+import { StagingArea } from "../staging/staging-area.ts"
 import type { DirectoryHandle } from "../tree/directory-handle.ts"
 import { DirectoryHandle as OpenFolder } from "../tree/directory-handle.ts"
 import { StorageScan } from "./scan.ts"
@@ -52,6 +53,17 @@ test("`PUT` beyond `MaxStorage` returns 507 with the numbers, and leaves nothing
   assert.match(msg, new RegExp(`^${name} may store 10 MiB and stores 9 MiB; this has 5 MiB`))
   assert.equal((await request("GET", "big")).status, 404)
   assert.equal((await request("PUT", "small", { body: Buffer.alloc(64 * kib) })).status, 201)
+})
+
+test("an upload counts even if a program gives it a second name at once", async (t) => {
+  limit(10 * mib)
+  const { place } = StagingArea.prototype
+  t.mock.method(StagingArea.prototype, "place", async function (this: StagingArea, ...given: Parameters<typeof place>) {
+    await place.apply(this, given)
+    linkSync(join(server.root, "users", name, "first"), join(server.root, "users", name, "second"))
+  })
+  assert.equal((await request("PUT", "first", { body: Buffer.alloc(6 * mib) })).status, 201)
+  refusal(await request("PUT", "more", { body: Buffer.alloc(6 * mib) }))
 })
 
 test("directories that a program may write to but not read count, and so does a home like that", { skip: !asRoot }, async () => {
