@@ -112,7 +112,7 @@ export function createDavHandler(settings: DavHandlerOptions): DavHandler {
 async function answer(request: DavRequest, method: Method, onRefused: (refusal: Failure) => void): Promise<void> {
   const { address, context, incoming, userId } = request
   using _slot = context.requestLimiter.acquire(userId)
-  // Each name of a path is opened in the event loop.
+  // The event loop looks each name of a path up, unless the kernel does not know it.
   if (countNames(address, incoming) > bounds.files.plainPathNames.value) await context.scheduler.waitForNextSlot(userId)
   using _open = context.openRequests.add(request, onRefused)
   if (incoming.headers.if !== undefined) request.readableIfPaths = await findReadableIfPaths(request)

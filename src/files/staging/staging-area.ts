@@ -91,8 +91,11 @@ export class StagingArea implements AsyncDisposable {
 
   /** The same in the directory itself, by a name that no program can take before. */
   async #createBeside(parent: TreeDirectory): Promise<StagedEntry> {
+    using stack = new DisposableStack()
+    const directory = stack.use(parent.duplicate())
     const marker = await this.#markers.mark(parent)
-    return new StagedEntry(parent.duplicate(), `${reservedPrefix}${this.#id}-${randomBytes(12).toString("hex")}`, marker)
+    stack.move()
+    return new StagedEntry(directory, `${reservedPrefix}${this.#id}-${randomBytes(12).toString("hex")}`, marker)
   }
 
   /**
@@ -203,8 +206,8 @@ export class StagingArea implements AsyncDisposable {
       await move()
       return nothingDiscarded
     }
-    const trash = await this.createEntry(to.parent)
     using folder = await this.#folderFor(to.parent)
+    const trash = await this.createEntry(to.parent)
     const note = `${trash.name}${noteSuffix}`
     try {
       await folder.makeLink(note, `${readlinkSync(to.parent.path)}/${to.name}`)
@@ -220,9 +223,7 @@ export class StagingArea implements AsyncDisposable {
     return { emptied: this.#emptyTrash(trash) }
   }
 
-  /**
-   * Moves an entry to a name. An entry that a program makes there meanwhile is replaced as well.
-   */
+  /** Moves an entry to a name, over entries that a program makes there meanwhile. */
   async #moveOver(to: Entry, move: () => Promise<void>): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       try {
