@@ -44,6 +44,7 @@ describe("the kernel's calls from inside a run", { skip }, () => {
       sockets: [true, true, true],
       "a pair": 2,
       "closing descriptors": "done",
+      "calls on descriptors": [0, true],
       "a device call": "00000000",
     })
     const { stdout } = await run("docker", ["run", "--rm", "--security-opt", "seccomp=unconfined", image, "python3", "-c", program])

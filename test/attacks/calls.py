@@ -36,6 +36,13 @@ def by_interrupt():
     ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(code)))()
 
 
+def own_file():
+    """A descriptor of a file that nobody else has open."""
+    name = f"/tmp/{os.urandom(8).hex()}"
+    os.close(os.open(name, os.O_CREAT | os.O_WRONLY))
+    return os.open(name, os.O_RDONLY)
+
+
 AF_VSOCK, AF_ALG, AF_PACKET, CLONE_NEWUSER = 40, 38, 17, 0x10000000
 refused = {
     "socket(AF_VSOCK)": call(41, AF_VSOCK, 1, 0),
@@ -62,6 +69,8 @@ refused = {
     "ioctl(FS_IOC_FSSETXATTR)": call(16, 0, 0x401C5820, 0),
     "ioctl(FS_IOC_FSSETXATTR), with a bit that the kernel passes over": call(16, 0, 0x401C5820 | 1 << 32, 0),
     "ioctl(FS_IOC_SETFLAGS)": call(16, 0, 0x40086602, 0),
+    "fcntl(F_SETLEASE)": call(72, own_file(), 1024, 0),
+    "fcntl(F_SETLEASE), with a bit that the kernel passes over": call(72, own_file(), 1024 | 1 << 32, 0),
     "personality(ADDR_NO_RANDOMIZE)": call(135, 0x0040000),
 }
 other = {
@@ -79,6 +88,7 @@ allowed = {
     "sockets": [socket.socket(family, socket.SOCK_DGRAM).family == family for family in (socket.AF_UNIX, socket.AF_INET, socket.AF_NETLINK)],
     "a pair": len(socket.socketpair()),
     "closing descriptors": call(436, 1 << 20, 1 << 20, 0),
+    "calls on descriptors": [fcntl.fcntl(0, fcntl.F_GETFD), fcntl.fcntl(os.pipe()[0], 1032) > 0],
     "a device call": fcntl.ioctl(socket.socketpair()[0], termios.FIONREAD, bytes(4)).hex(),
 }
 print(json.dumps({"refused": refused, "other": other, "allowed": allowed}))
