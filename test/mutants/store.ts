@@ -290,7 +290,16 @@ export const store = [
       at("WriteAheadLog.flush", "throw this.#failure"),
       "const failed = this.#failure\n      this.#failure = undefined\n      throw failed",
     ],
-    ["the log grows without end", at("WriteAheadLog.foldIfLong", "if (log >= maxPages)"), "if (log < 0)"],
+    [
+      "the log grows without end",
+      at("WriteAheadLog.foldIfLong", "if (log - checkpointed >= foldedPages || log >= maxPages)"),
+      "if (log < 0)",
+    ],
+    [
+      "the log is folded in the event loop",
+      at("WriteAheadLog.#startFolding", "foldInThread(this.#file)"),
+      "Promise.resolve(fold(this.#file))",
+    ],
   ]),
   ...faults("src/store/sqlite/errors.ts", failures, [
     ["a full disk is an internal error", at("failureOf", "codes.full"), "9_999"],

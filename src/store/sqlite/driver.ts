@@ -64,6 +64,7 @@ export class SqliteDriver implements Driver {
     for (let waited = 0; ; waited += busyRetryMs) {
       try {
         this.#log.assertSound()
+        await this.#log.foldIfLong()
         this.#transaction.begin()
         return this.#transaction
       } catch (error) {
@@ -76,7 +77,7 @@ export class SqliteDriver implements Driver {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#scans[Symbol.asyncDispose]()
     this.#reads.end()
-    this.#log[Symbol.dispose]()
+    await this.#log[Symbol.asyncDispose]()
     this.#parts.reader.close()
     this.#parts.writer.close()
     await this.reserve[Symbol.asyncDispose]()
@@ -202,7 +203,6 @@ class SqliteTransaction extends SqliteQueryRunner implements Transaction {
     } finally {
       this.#reads.release()
     }
-    this.#log.foldIfLong()
   }
 
   async rollback(): Promise<void> {

@@ -1,9 +1,13 @@
+import { once } from "node:events"
 import { closeSync, fdatasync, openSync } from "node:fs"
-import type { DatabaseSync, StatementSync } from "node:sqlite"
+import { DatabaseSync, type StatementSync } from "node:sqlite"
 import { promisify } from "node:util"
+import { isMainThread, Worker, workerData } from "node:worker_threads"
 import { Failure } from "#contract"
 
-/** The log is folded into the database after this many pages (16 MiB). */
+/** Folding begins when so many pages (12 MiB) are not yet in the database. */
+const foldedPages = 3_072
+/** In a log of this length (16 MiB), changes wait until all is folded, and SQLite reuses it. */
 const maxPages = 4_096
 const flushInPool = promisify(fdatasync)
 
@@ -11,23 +15,23 @@ export type FlushFile = (descriptor: number) => Promise<void>
 
 /**
  * The log to which SQLite appends each commit. A flush waits for the disk, while programs may write
- * gigabytes to it, so the thread pool does that instead of SQLite.
+ * gigabytes to it, so the thread pool does that instead of SQLite. Folding the log into the
+ * database flushes both, so a thread does that.
  */
-export class WriteAheadLog implements Disposable {
-  readonly #path: string
+export class WriteAheadLog implements AsyncDisposable {
+  readonly #file: string
   readonly #flushFile: FlushFile
   readonly #length: StatementSync
-  readonly #fold: StatementSync
+  #folding: Promise<void> | undefined
   #fd: number | undefined
   #failure: unknown
 
   constructor(writer: DatabaseSync, file: string, flush: FlushFile = flushInPool) {
-    // A commit flushes nothing, and folds nothing while reads see what was there before it.
+    // A commit flushes nothing and folds nothing.
     writer.exec("pragma synchronous = normal; pragma wal_autocheckpoint = 0")
-    this.#path = `${file}-wal`
+    this.#file = file
     this.#flushFile = flush
     this.#length = writer.prepare("pragma wal_checkpoint(noop)")
-    this.#fold = writer.prepare("pragma wal_checkpoint(passive)")
   }
 
   /**
@@ -45,7 +49,7 @@ export class WriteAheadLog implements Disposable {
   async flush(): Promise<void> {
     try {
       // SQLite has no lock on this file that closing it would release.
-      this.#fd ??= openSync(this.#path, "r")
+      this.#fd ??= openSync(`${this.#file}-wal`, "r")
       await this.#flushFile(this.#fd)
     } catch (cause) {
       this.#failure = new Failure("unavailable", "The disk that holds the database does not write: restart Quayside", { cause })
@@ -53,17 +57,41 @@ export class WriteAheadLog implements Disposable {
     }
   }
 
-  /** Folds a long log. SQLite flushes both files. Never throws: the next commit tries again. */
-  foldIfLong(): void {
-    try {
-      const { log } = this.#length.get() as { log: number }
-      if (log >= maxPages) this.#fold.get()
-    } catch {
-      // The disk is full, for example.
-    }
+  /**
+   * Called before a change. Folds a log that has become long; the change only waits for that if the
+   * log would grow on.
+   */
+  async foldIfLong(): Promise<void> {
+    const { log, checkpointed } = this.#length.get() as { log: number; checkpointed: number }
+    if (log - checkpointed >= foldedPages || log >= maxPages) this.#folding ??= this.#startFolding()
+    // Most pages were folded while changes went on.
+    if (log >= maxPages) await this.#folding
   }
 
-  [Symbol.dispose](): void {
+  /** When it fails, as on a full disk, a later change tries again. */
+  #startFolding(): Promise<void> {
+    return foldInThread(this.#file)
+      .catch(() => {})
+      .finally(() => {
+        this.#folding = undefined
+      })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#folding
     if (this.#fd !== undefined) closeSync(this.#fd)
   }
 }
+
+async function foldInThread(file: string): Promise<void> {
+  await once(new Worker(import.meta.filename, { workerData: { fold: file }, execArgv: [] }), "exit")
+}
+
+/** Runs in the thread. */
+function fold(file: string): void {
+  const db = new DatabaseSync(file)
+  db.exec("pragma wal_checkpoint(passive)")
+  db.close()
+}
+
+if (!isMainThread && typeof workerData?.fold === "string") fold(workerData.fold)
