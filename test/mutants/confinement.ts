@@ -40,6 +40,22 @@ export const confinement = [
     [["an image has any number of layers", at("PullProgress.#countLayer", "<= maxLayers"), ">= 0"]],
   ),
   ...faults(
+    "src/engine/docker/images/disk-guard.ts",
+    ["src/engine/docker/images/disk-guard.test.ts"],
+    [
+      [
+        "a small image unpacks until the disk is full",
+        at("DiskGuard.#abortWhenFull", "found.freeBytes < minFreeBytes(found.totalBytes)"),
+        "false",
+      ],
+    ],
+  ),
+  ...faults(
+    "src/engine/docker/images/image-config.ts",
+    ["src/engine/docker/images/image-store.docker.test.ts"],
+    [["each volume of an image gets a copy of all of it", at("assertVolumesFit", "volumes * Size <= maxBytes"), "volumes > 0"]],
+  ),
+  ...faults(
     "src/engine/docker/images/image-store.ts",
     ["src/engine/docker/images/image-store.docker.test.ts"],
     [["a repeated run gets another image", at("ImageStore.#ensure", "checkExpectedDigest(spec, found.digest)"), ""]],

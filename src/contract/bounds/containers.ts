@@ -73,11 +73,18 @@ export const containerBounds = {
     beyond: "the start fails with `image_unavailable`",
   },
   imageVolumes: {
-    what: "Volumes that an image declares",
+    what: "Volumes that an image declares; their number times the image's size may not exceed the limit of a size",
     value: 64,
     unit: "count",
     per: "image",
-    beyond: "the start fails with `image_unavailable`",
+    beyond: "the start fails with `image_unavailable` or `image_too_large`",
+  },
+  imageReserve: {
+    what: "Free space that pulls leave on the engine's disk, as a multiple of the default reserve of people's files",
+    value: 2,
+    unit: "count",
+    per: "installation",
+    beyond: "pulls end with `disk_full`",
   },
   imageLayers: {
     what: "Layers of a pulled image; Docker itself stacks 127 at most",

@@ -1,4 +1,3 @@
-import { statfs } from "node:fs/promises"
 import type { Server } from "node:net"
 import type Dockerode from "dockerode"
 import { reasonMessages } from "#contract"
@@ -45,6 +44,7 @@ import type { DockerOptions } from "./docker-options.ts"
 import { resumeExec, startExec } from "./exec/docker-exec.ts"
 import { Firewall } from "./firewall/firewall.ts"
 import { Shell } from "./host/shell.ts"
+import { DiskGuard } from "./images/disk-guard.ts"
 import { ImageStore } from "./images/image-store.ts"
 import { MountPins } from "./mounts/mount-pins.ts"
 import { AddressOwnership } from "./network/address-owner.ts"
@@ -55,6 +55,7 @@ import { Coalescer } from "./observe/coalescer.ts"
 import { ContainerObserver } from "./observe/container-observer.ts"
 import { readContainerStats } from "./observe/container-stats.ts"
 import { deletedFiles } from "./observe/deleted-files.ts"
+import { readEngineDisk } from "./observe/engine-disk.ts"
 import { listeningPorts } from "./observe/listening-ports.ts"
 import { readLogs } from "./observe/read-logs.ts"
 import { watchEvents } from "./observe/watch-events.ts"
@@ -129,7 +130,9 @@ class DockerEngine implements Engine {
     } = options
     this.#networks = new UserNetworks(this.#client, { instance, pool, prefix, idleMs, confined: firewall !== undefined, clock })
     const { registries = new RegistryAllowlist(), maxImageBytes: maxBytes = 0, onPull } = options
-    this.#images = new ImageStore(this.#client, { registries, maxBytes, onPull })
+    const disk = () => readEngineDisk(() => this.#daemonInfo(undefined))
+    const diskGuard = new DiskGuard({ disk, minFreeBytes: options.minFreeBytes, clock })
+    this.#images = new ImageStore(this.#client, { registries, maxBytes, diskGuard, onPull })
     const [client, networks, images] = [this.#client, this.#networks, this.#images]
     this.#starter = new RunStarter({ client, pins, networks, firewall, images, seccomp, options })
   }
@@ -289,18 +292,10 @@ class DockerEngine implements Engine {
     return deletedFiles(this.#observer.running, { pathOf: () => this.#options.filesRoot, countsSentFiles: true, signal })
   }
 
-  /**
-   * Null if the daemon's host is another one. If that machine's path exists here too, the figure
-   * describes a disk that no run fills.
-   */
   async freeDisk(signal?: AbortSignal): Promise<number | null> {
-    try {
-      const { bavail, bsize } = await statfs((await this.#daemonInfo(signal)).DockerRootDir)
-      return bavail * bsize
-    } catch {
-      signal?.throwIfAborted()
-      return null
-    }
+    const disk = await readEngineDisk(() => this.#daemonInfo(signal))
+    signal?.throwIfAborted()
+    return disk?.freeBytes ?? null
   }
 
   async recoverSpec(key: string, signal?: AbortSignal): Promise<RecoveredSpec | undefined> {

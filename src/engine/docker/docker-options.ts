@@ -47,6 +47,11 @@ export interface DockerOptions extends GpuOptions {
   registries?: RegistryAllowlist
   /** The maximum size of an image in bytes; 0 is no limit. Default 0. */
   maxImageBytes?: number
+  /**
+   * Bytes to keep free on the daemon's disk of that size: when less is free, pulls end with
+   * `disk_full`. Default: twice the reserve of people's files.
+   */
+  minFreeBytes?: (totalBytes: number) => number
   /** Must not reject. */
   onPull?: OnPull
   /**

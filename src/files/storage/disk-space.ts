@@ -1,25 +1,17 @@
 import { type StatsFs, statfsSync } from "node:fs"
 import { Failure } from "#contract"
+import { defaultDiskReserve } from "#kit"
 import { type DiskSpace, formatBytes, type StorageSettings } from "./storage.ts"
-
-/** Ending a run takes some ten seconds, so the largest disk needs no larger reserve. */
-const maxReserveBytes = 64 * 2 ** 30
-/** For small disks. */
-const maxReserveFraction = 1 / 16
 
 type ReserveSettings = Pick<StorageSettings, "reserveBytes" | "minReserveBytes" | "reserveFraction" | "minFreeInodes">
 
 export function diskSpaceOf({ bavail, blocks, bsize, files, ffree }: StatsFs, settings: ReserveSettings): DiskSpace {
   const freeBytes = bavail * bsize
   const totalBytes = blocks * bsize
-  const reserveBytes = settings.reserveBytes ?? defaultReserve(totalBytes, settings)
+  const reserveBytes = settings.reserveBytes ?? defaultDiskReserve(totalBytes, { minBytes: settings.minReserveBytes, fraction: settings.reserveFraction })
   // Some file systems create inodes on demand and report none.
   const lacksInodes = files > 0 && ffree < Math.min(settings.minFreeInodes, files / 50)
   return { freeBytes, totalBytes, reserveBytes, isLow: freeBytes < reserveBytes || lacksInodes }
-}
-
-function defaultReserve(totalBytes: number, { minReserveBytes, reserveFraction }: ReserveSettings): number {
-  return Math.floor(Math.min(Math.max(minReserveBytes, totalBytes * reserveFraction), totalBytes * maxReserveFraction, maxReserveBytes))
 }
 
 /** Throws 507 when less than the reserve would stay free, which deleting and ending runs need. */

@@ -1,5 +1,6 @@
 import type Dockerode from "dockerode"
 import { bounds } from "#contract"
+import { EngineError } from "../../engine.ts"
 import type { AbortOption, DockerApi } from "../client/docker-api.ts"
 import { daemonJsonBytes } from "../containers/list-entry-size.ts"
 import { imageConfigError, readAnswer } from "./read-answer.ts"
@@ -19,12 +20,29 @@ export function inspectImage(docker: DockerApi, name: string, abort: AbortOption
  * prevent the observation of everybody's runs.
  */
 export function checkImageConfig({ Config }: Pick<ImageInspection, "Config">): void {
-  const { ExposedPorts, Volumes } = (Config ?? {}) as { ExposedPorts?: object | null; Volumes?: object | null }
+  const { ExposedPorts } = (Config ?? {}) as { ExposedPorts?: object | null }
   const ports = Object.keys(ExposedPorts ?? {}).length
-  const volumes = Object.keys(Volumes ?? {}).length
+  const volumes = volumesOf(Config)
   const bytes = daemonJsonBytes(Config ?? {})
   if (ports > imagePorts.value) throw imageConfigError(`it exposes ${ports} ports; the limit is ${imagePorts.value}`)
   if (volumes > imageVolumes.value) throw imageConfigError(`it declares ${volumes} volumes; the limit is ${imageVolumes.value}`)
   if (bytes > imageConfigBytes.value)
     throw imageConfigError(`its configuration, labels included, has ${bytes} bytes; the limit is ${imageConfigBytes.value}`)
+}
+
+/**
+ * Throws if the volumes of an image could hold more than the maximum size of an image; 0 is no
+ * limit. The daemon copies into each volume what the image has there, before anybody counts it, and
+ * volumes may lie in each other or lead to the same directory.
+ */
+export function assertVolumesFit({ Config, Size }: Pick<ImageInspection, "Config" | "Size">, maxBytes: number): void {
+  const volumes = volumesOf(Config)
+  if (maxBytes === 0 || volumes * Size <= maxBytes) return
+  const gib = (bytes: number) => `${(bytes / 2 ** 30).toLocaleString("en", { maximumFractionDigits: 2 })} GiB`
+  const sizes = `Each of its ${volumes} volumes may get a copy of ${gib(Size)}; the limit is ${gib(maxBytes)} together`
+  throw new EngineError("image_too_large", `The image cannot be used: ${sizes}`)
+}
+
+function volumesOf(config: ImageInspection["Config"] | undefined): number {
+  return Object.keys((config as { Volumes?: object | null } | undefined)?.Volumes ?? {}).length
 }

@@ -147,6 +147,17 @@ describe("the size of an image", () => {
     assert.equal((await engine.image(named("zeros/other"), { verifyAccess: false, allowLocal: true }))?.digest, before.digest)
   })
 
+  test("an image whose volumes could each hold a copy of all of it is rejected, unless an administrator registered it", async () => {
+    const maxImageBytes = 1_500_000
+    await using engine = await rig.open({ maxImageBytes })
+    for (const begin of [pull, start])
+      await assert.rejects(begin(named("copies/one"), anyone, engine), { code: "image_too_large", message: /3 volumes/ })
+    assert.doesNotMatch(await tagged(), /copies/)
+    await pull(named("copies/one"), anyone)
+    await assert.rejects(start(named("copies/one"), anyone, engine), { code: "image_too_large", message: /3 volumes/ })
+    await assert.rejects(start(named("copies/one"), { verifyAccess: false, allowLocal: true }, engine), { code: "command_not_found" })
+  })
+
   test("an image with too large a configuration is rejected and removed", async () => {
     const messages = { labels: /configuration/, ports: /1001 ports/, volumes: /65 volumes/, answer: /its description/ }
     for (const [kind, message] of Object.entries(messages)) {

@@ -18,7 +18,8 @@ import type { OnPull } from "../../stored-images.ts"
 import type { AbortOption, DockerApi } from "../client/docker-api.ts"
 import type { DockerClient } from "../client/docker-client.ts"
 import { httpStatusOf, undefinedIfNotFound } from "../client/errors.ts"
-import { checkImageConfig, type ImageInspection, inspectImage } from "./image-config.ts"
+import type { DiskGuard } from "./disk-guard.ts"
+import { assertVolumesFit, checkImageConfig, type ImageInspection, inspectImage } from "./image-config.ts"
 import { ImageProvenance } from "./image-provenance.ts"
 import { toPullError } from "./pull-errors.ts"
 import { pullImage } from "./pull-image.ts"
@@ -28,6 +29,7 @@ export interface ImageStoreOptions {
   registries: RegistryAllowlist
   /** Bytes; 0 is no limit. */
   maxBytes: number
+  diskGuard: DiskGuard
   onPull?: OnPull | undefined
 }
 
@@ -36,14 +38,16 @@ export class ImageStore {
   readonly #client: DockerClient
   readonly #registries: RegistryAllowlist
   readonly #maxBytes: number
+  readonly #diskGuard: DiskGuard
   readonly #provenance: ImageProvenance
   readonly #onPull: OnPull | undefined
   readonly #holds = new ImageHolds()
 
-  constructor(client: DockerClient, { registries, maxBytes, onPull }: ImageStoreOptions) {
+  constructor(client: DockerClient, { registries, maxBytes, diskGuard, onPull }: ImageStoreOptions) {
     this.#client = client
     this.#registries = registries
     this.#maxBytes = maxBytes
+    this.#diskGuard = diskGuard
     this.#provenance = new ImageProvenance(client)
     this.#onPull = onPull
   }
@@ -158,6 +162,7 @@ export class ImageStore {
       verifyAccess: (exact) => this.#verifyAccess(exact, policy, signal),
     })
     checkImageConfig(local)
+    if (!policy.allowLocal) assertVolumesFit(local, this.#maxBytes)
     return local
   }
 
@@ -169,13 +174,18 @@ export class ImageStore {
     await this.#registries.check(reference)
     options.report(null)
     const known = new Set((await this.list(options.signal)).map(({ digest }) => digest))
-    await pullImage(this.#client, reference, { ...options, credentials: policy.credentials, maxBytes: this.#maxBytes })
+    const { credentials } = policy
+    const maxBytes = this.#maxBytes
+    await this.#diskGuard.watch(options.signal, (signal) =>
+      pullImage(this.#client, reference, { ...options, signal, credentials, maxBytes }),
+    )
     let id = ""
     try {
       const fetched = await this.#inspect(formatOciReference(reference), options.signal)
       if (!fetched) throw toPullError(new Error("the image is missing right after its pull"), reference)
       id = fetched.Id
-      assertImageSize(fetched.Size, this.#maxBytes)
+      assertImageSize(fetched.Size, maxBytes)
+      if (!policy.allowLocal) assertVolumesFit(fetched, maxBytes)
       checkImageConfig(fetched)
       await this.#onPull?.({ reference: formatOciReference(reference), digest: id, isNew: !known.has(id) })
       return fetched

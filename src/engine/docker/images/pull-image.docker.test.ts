@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { after, before, describe, test } from "node:test"
 import { startDockerEngine, type TestDockerEngine } from "../../../../test/fixtures/docker/docker-engine.ts"
 import { type Registry, startRegistry } from "../../../../test/fixtures/docker/registry.ts"
+import { eventually } from "../../../../test/fixtures/eventually.ts"
 import { specOf } from "../../../../test/fixtures/run-spec.ts"
 import { EngineError, type StartStep } from "../../engine.ts"
 
@@ -77,6 +78,17 @@ describe("the end of a pull", () => {
     const aborted = start("stuck/image", (step) => step.progress !== null && controller.abort(new Error("enough")), controller.signal)
     await assert.rejects(aborted, /enough/)
     await registry.idle()
+  })
+
+  test("a layer of a few megabytes that unpacks to gigabytes ends before it fills the disk, and leaves nothing", async () => {
+    const free = async () => (await rig.engine.freeDisk()) ?? 0
+    const before = await free()
+    const gib = 2 ** 30
+    await using engine = await rig.open({ minFreeBytes: () => before - gib })
+    const pull = engine.start(specOf({ image: `${registry.host}/bomb/one` }), () => {}, new AbortController().signal)
+    await assert.rejects(pull, { code: "disk_full", message: /disk of the container engine is nearly full/ })
+    assert.ok((await free()) > before - 5 * gib, "of 7.5 GiB")
+    await eventually("the part is gone", async () => (await free()) > before - gib / 2, 20_000)
   })
 
   test("a shared pull continues for one caller when another one aborts", async () => {
