@@ -118,7 +118,9 @@ export async function runOperation<Op extends OperationId>(
   if (caller && !caller.isAdmin) consumeRate(server, caller.userId, endpoint, operation)
   const query: QueryOf<Op> = parseQuery(endpoints[operation].query, requestContext.queryText)
   const json = endpoint.body && (await readJson(request, bodyOptions(endpoint, caller), caller?.userId))
-  const present = endpoint.body && caller ? await recheck(services, caller, endpoint.permission as Action) : caller
+  const now = endpoint.body && caller ? await recheck(services, caller, endpoint.permission as Action) : caller
+  // A copy, which each change renews.
+  const present = now && { ...now }
   const usesReserve = mayUseDiskReserve(operation, { method: endpoint.method, caller: present })
   const suitable = usesReserve ? server.reserveServices : services
   const isBounded = endpoint.method !== "GET" && present !== undefined && !present.isAdmin

@@ -10,8 +10,10 @@ import { withFairChanges } from "./with-change.ts"
 test("a person's change is made after few of another's, however many of those were requested before", async () => {
   await using fixture = await createIdentityFixture()
   const { store } = fixture
+  const callerOf = (userId: number) => ({ userId, groupIds: [] as number[], credential: { id: "" } }) as unknown as Caller
+  const identity = { refreshCaller: async (userId: number) => callerOf(userId) }
   const limiter = new PersonLimiter({ maxRunning: bounds.rates.changes.value, maxWaiting: 100, message: String })
-  const storeOf = (userId: number) => withFairChanges({ store } as unknown as Services, { userId } as Caller, limiter).store
+  const storeOf = (userId: number) => withFairChanges({ store, identity } as unknown as Services, callerOf(userId), limiter).store
   const gate = Promise.withResolvers<void>()
   const made: string[] = []
   const first = store.change(() => gate.promise)

@@ -1,7 +1,8 @@
 import type { Caller } from "#access"
 import type { PersonLimiter } from "#http"
-import type { Store } from "#store"
+import type { Change, Store } from "#store"
 import type { Services } from "./context.ts"
+import { refreshCaller } from "./refresh-caller.ts"
 
 /** The same services, with a store that changes rows by this function. */
 export function withChange(services: Services, change: Store["change"]): Services {
@@ -16,16 +17,31 @@ export function withChange(services: Services, change: Store["change"]): Service
   return { ...services, store }
 }
 
-/** The function by which these services change rows, for code with a store of its own. */
-export function changeOf({ store }: Services): Store["change"] {
-  return (work, options) => store.change(work, options)
+/**
+ * The function by which these services change rows, for code with a store of its own. `check` is
+ * part of each change, and throws if the caller may not make it any more.
+ */
+export function changeOf({ store }: Services, check?: (tx: Change) => Promise<void>): Store["change"] {
+  if (check === undefined) return (work, options) => store.change(work, options)
+  return (work, options) =>
+    store.change(async (tx) => {
+      await check(tx)
+      return work(tx)
+    }, options)
 }
 
 /**
  * The services for the changes of one person. All changes are made one after another, in the order
- * of their requests: a person with a thousand of them would stand before everybody else.
+ * of their requests: a person with a thousand of them would stand before everybody else. They may
+ * wait for half a minute, so each renews `caller`, an object of its request alone, in its turn.
+ * Throws `unauthorized` if the credential has ended by then.
  */
 export function withFairChanges(services: Services, caller: Caller, changes: PersonLimiter): Services {
   const { store } = services
-  return withChange(services, (work, options) => changes.run(caller.userId, () => store.change(work, options)))
+  return withChange(services, (work, options) =>
+    changes.run(caller.userId, async () => {
+      Object.assign(caller, await refreshCaller({ services, caller }))
+      return store.change(work, options)
+    }),
+  )
 }

@@ -121,8 +121,8 @@ export const api = [
     [
       [
         "one person's changes stand before everybody's",
-        at("withFairChanges", "changes.run(caller.userId, () => store.change(work, options))"),
-        "store.change(work, options)",
+        at("withFairChanges", "changes.run(caller.userId, async () => {"),
+        "(async (make: () => Promise<unknown>) => changes && make())(async () => {",
       ],
     ],
   ),
@@ -160,7 +160,7 @@ export const api = [
     [
       [
         "one person's sign-ins stand before everybody's changes",
-        at("servicesOf", "withFairChanges(services, caller, server.changes)"),
+        at("servicesOf", "withFairChanges(services, { ...caller }, server.changes)"),
         "[services, withFairChanges][0] as Services",
       ],
     ],

@@ -84,6 +84,44 @@ export const rights = [
     ],
   ),
   ...faults(
+    "src/api/with-change.ts",
+    ["test/attacks/waiting-changes.test.ts"],
+    [
+      [
+        "a change that waits outlasts the credential of its person",
+        at("withFairChanges", "Object.assign(caller, await refreshCaller({ services, caller }))"),
+        "",
+      ],
+      [
+        "a change that waits is made by the groups that its person left",
+        at("withFairChanges", "Object.assign(caller, await"),
+        "Object.assign({}, await",
+      ],
+    ],
+  ),
+  ...faults(
+    "src/api/handlers/runs/runs.ts",
+    ["test/attacks/waiting-changes.test.ts"],
+    [
+      [
+        "a stop that waits outlasts the right to the run",
+        at("stop", 'changeOf(services, rightInChange(context, "run:stop", stopped))'),
+        "changeOf(services)",
+      ],
+    ],
+  ),
+  ...faults(
+    "src/api/handlers/runs/run-usage.ts",
+    ["test/attacks/waiting-changes.test.ts"],
+    [
+      [
+        "an extension that waits outlasts the right to the run",
+        at("keepAlive", 'changeOf(services, rightInChange(context, "run:keep", run))'),
+        "changeOf(services)",
+      ],
+    ],
+  ),
+  ...faults(
     "src/api/handlers/resources/owned-resource.ts",
     ["src/api/handlers/resources/owned-resource.test.ts"],
     [

@@ -7,7 +7,7 @@ import { toTimestamp } from "../../responses/lists.ts"
 import { toRunResponse } from "../../responses/runs.ts"
 import { fromBytes, fromMiB } from "../../units.ts"
 import { changeOf } from "../../with-change.ts"
-import { loadAuthorizedRun } from "./runs.ts"
+import { loadAuthorizedRun, rightInChange } from "./runs.ts"
 
 const hourMs = 3_600_000
 const minuteMs = 60_000
@@ -85,9 +85,8 @@ function toUnknownUsage({ clock, settings }: Services, run: RunRow) {
 async function keepAlive(context: OperationContext<"keepRun">): Promise<HandlerResult<"keepRun">> {
   const { services } = context
   const run = await loadAuthorizedRun(context, "run:keep")
-  const extended =
-    (await services.runs.keepAlive(run.id, context.actor, { change: changeOf(services) })) ??
-    ((await services.store.runs.get(run.id)) as RunRow)
+  const change = changeOf(services, rightInChange(context, "run:keep", run))
+  const extended = (await services.runs.keepAlive(run.id, context.actor, { change })) ?? ((await services.store.runs.get(run.id)) as RunRow)
   if (!isLive(extended.state)) throw new Failure("conflict", `Run ${run.id} has ended; only a live run can be kept`, { field: "ID" })
   context.setHeader("etag", etagOf(extended))
   return toRunResponse(services, context.caller, extended)

@@ -2,9 +2,9 @@ import { type Action, authorizeWithGrants, projectResource, runResource, toViewe
 import { Failure, isLive, type LogLine, type RunningProject, runStateNames } from "#contract"
 import type { ContainerLogLine as EngineLogLine } from "#engine"
 import { abortOnRevocation } from "#projects"
-import type { RunRow } from "#store"
+import type { Change, Reads, RunRow } from "#store"
 import { JsonLines } from "../../answer-forms.ts"
-import type { HandlerContext, HandlerResult, Handlers, OperationContext, Services } from "../../context.ts"
+import type { HandlerContext, HandlerResult, Handlers, OperationContext } from "../../context.ts"
 import { checkIfMatch, etagOf } from "../../http/etag.ts"
 import { refreshCaller } from "../../refresh-caller.ts"
 import { toPageRequest, toSortColumn, toTimestamp } from "../../responses/lists.ts"
@@ -47,7 +47,7 @@ async function stop(context: OperationContext<"stopRun">): Promise<HandlerResult
   checkIfMatch(context.header("if-match"), stopped)
   if (!isLive(stopped.state)) return { ok: true }
   await runs.stop(stopped.id, {
-    change: changeOf(services),
+    change: changeOf(services, rightInChange(context, "run:stop", stopped)),
     by: stopped.userId === caller.userId || !caller.isAdmin ? "stopped_by_user" : "stopped_by_admin",
     actor: context.actor,
     signal: context.signal,
@@ -59,9 +59,14 @@ async function stop(context: OperationContext<"stopRun">): Promise<HandlerResult
  * Reads the project even if there is no run, so that a hidden run takes the same queries as a
  * missing one.
  */
-async function resourceOf({ store }: Services, run: RunRow | undefined) {
+async function resourceOf({ store }: { store: Pick<Reads, "projects"> }, run: RunRow | undefined) {
   const project = await store.projects.part(run?.projectId ?? 0)
   return run && runResource(run, project?.userId)
+}
+
+/** Throws if the right was withdrawn while the change waited for others of the caller. */
+export function rightInChange({ caller }: Pick<HandlerContext, "caller">, action: Action, run: RunRow): (tx: Change) => Promise<void> {
+  return async (tx) => authorizeWithGrants(tx, caller, action, { resource: await resourceOf({ store: tx }, run), what: "running project" })
 }
 
 /** The run of `ID`. Throws if the caller may not do this with it. */
