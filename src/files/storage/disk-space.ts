@@ -8,7 +8,8 @@ type ReserveSettings = Pick<StorageSettings, "reserveBytes" | "minReserveBytes" 
 export function diskSpaceOf({ bavail, blocks, bsize, files, ffree }: StatsFs, settings: ReserveSettings): DiskSpace {
   const freeBytes = bavail * bsize
   const totalBytes = blocks * bsize
-  const reserveBytes = settings.reserveBytes ?? defaultDiskReserve(totalBytes, { minBytes: settings.minReserveBytes, fraction: settings.reserveFraction })
+  const reserveBytes =
+    settings.reserveBytes ?? defaultDiskReserve(totalBytes, { minBytes: settings.minReserveBytes, fraction: settings.reserveFraction })
   // Some file systems create inodes on demand and report none.
   const lacksInodes = files > 0 && ffree < Math.min(settings.minFreeInodes, files / 50)
   return { freeBytes, totalBytes, reserveBytes, isLow: freeBytes < reserveBytes || lacksInodes }
