@@ -159,6 +159,7 @@ class Archive implements Disposable {
 
   /** Reads at most the bytes that the file had when it was opened. */
   async #sendLarge(fd: number, entry: ZipEntry, size: number): Promise<void> {
+    using _held = this.#request.holdOpen(fd)
     await this.#stream.begin(entry)
     let crc = 0
     let bytes = 0

@@ -92,5 +92,8 @@ async function sendBytes(request: DavRequest, fd: number, start: number, end: nu
   const bytes = length <= smallFileBytes ? Buffer.allocUnsafe(length) : undefined
   if (bytes && (length === 0 || readCached(fd, bytes, start) === length)) response.end(bytes)
   // If a program shortened the file meanwhile, the client sees that the content is incomplete.
-  else await sendFile(request, fd, { start, end })
+  else {
+    using _held = request.holdOpen(fd)
+    await sendFile(request, fd, { start, end })
+  }
 }

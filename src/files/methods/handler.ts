@@ -88,14 +88,14 @@ export function createDavHandler(settings: DavHandlerOptions): DavHandler {
       const { address, query } = form ? { address: target.address, query: form.query } : target
       const method = form ? get : methodOf(incoming, query)
       const authorization = form?.authorization ?? incoming.headers.authorization
-      const userId = await authenticate(context, authorization, caller)
+      const { userId, userName } = await authenticate(context, authorization, caller)
       if (!assignConnection(incoming.socket, userId)) throw tooManyConnections()
       const revalidate = async () => {
         await authenticate(context, authorization, caller, { hasBegun: true })
         request.readableIfPaths = await findReadableIfPaths(request)
       }
       const request: DavRequest = new DavRequest({
-        ...{ context, incoming, response, address, query, userId, revalidate, sendContinue },
+        ...{ context, incoming, response, address, query, userId, userName, revalidate, sendContinue },
         isFormDownload: form !== undefined,
       })
       const onRefused = (error: unknown) => recordRefusal(context, caller, error)
@@ -182,12 +182,12 @@ async function authenticate(
   authorization: string | undefined,
   caller: Caller,
   options: IdentifyOptions = {},
-): Promise<number> {
+): Promise<{ userId: number; userName: string }> {
   const found = await context.rights.identify(authorization, caller.address, options)
   caller.userName = found.userName
   if (found.ok) {
     if (found.readOnly && caller.isWrite) throw forbidden("This token may only read")
-    return found.userId
+    return found
   }
   throw identityFailure(found)
 }

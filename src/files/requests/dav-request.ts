@@ -63,6 +63,7 @@ export class DavRequest {
   /** Whether a page's form asked for it: the browser saves what comes. */
   readonly isFormDownload: boolean
   readonly userId: number
+  readonly userName: string
   /** The files root; calls take the person's turns. */
   readonly root: TreeDirectory
   /** Authenticates again; called before a change that was authorized long ago. */
@@ -78,7 +79,10 @@ export class DavRequest {
   #clientGone: AbortSignal | undefined
 
   constructor(
-    parts: Pick<DavRequest, "context" | "incoming" | "response" | "address" | "query" | "isFormDownload" | "userId" | "revalidate"> & {
+    parts: Pick<
+      DavRequest,
+      "context" | "incoming" | "response" | "address" | "query" | "isFormDownload" | "userId" | "userName" | "revalidate"
+    > & {
       sendContinue: () => void
     },
   ) {
@@ -89,6 +93,7 @@ export class DavRequest {
     this.query = parts.query
     this.isFormDownload = parts.isFormDownload
     this.userId = parts.userId
+    this.userName = parts.userName
     this.root = TreeDirectory.of(parts.context.root, parts.userId)
     this.revalidate = parts.revalidate
     this.#sendContinue = parts.sendContinue
@@ -127,6 +132,11 @@ export class DavRequest {
     stack.use(await this.context.pathLocks.acquire(entries))
     await this.revalidate()
     return stack.move()
+  }
+
+  /** Registers a file that is being sent, until the result is disposed of. */
+  holdOpen(fd: number): Disposable {
+    return this.context.storage.openFiles.hold(this.userName, { fd, end: () => this.incoming.socket.destroy() })
   }
 
   /** Sends `100 Continue` if the client waits for it. */

@@ -6,6 +6,7 @@ import type { TreeDirectory } from "../tree/tree-directory.ts"
 import { StorageCounter } from "./counter.ts"
 import { assertDiskSpace } from "./disk-space.ts"
 import { idOf, KnownFiles } from "./known-files.ts"
+import { OpenFiles } from "./open-files.ts"
 import {
   type AccountSums,
   type DiskCheck,
@@ -80,12 +81,18 @@ export class StorageLedger implements AsyncDisposable {
   readonly #entries = new Map<string, AccountEntry>()
   /** By account: the question about its quota that is under way. An answer may name thousands. */
   readonly #questions = new Map<string, Promise<StorageQuota | null>>()
+  /** The files that downloads have open. */
+  readonly openFiles: OpenFiles
 
   constructor(parts: { root: DirectoryHandle; authority: Authority; settings: StorageSettings }) {
     this.#authority = parts.authority
     this.#settings = parts.settings
     this.#root = parts.root
     this.#counter = new StorageCounter(parts.root, parts.settings)
+    this.openFiles = new OpenFiles({
+      sizeOf: (file) => this.sizeOf(file),
+      onDeleted: (reader) => void this.#endDeletedBeyondLimit(reader).catch(() => {}),
+    })
   }
 
   /**
@@ -241,9 +248,15 @@ export class StorageLedger implements AsyncDisposable {
   }
 
   #used(account: string, quota: StorageQuota): number {
+    const deleted = this.openFiles.deletedBytes(account)
     const entry = this.#entries.get(account)
-    if (!entry) return quota.counted[account] ?? 0
-    return Math.max(0, (entry.counted ?? quota.counted[account] ?? 0) + writtenSinceCount(entry) + entry.reserved)
+    if (!entry) return (quota.counted[account] ?? 0) + deleted
+    return Math.max(0, (entry.counted ?? quota.counted[account] ?? 0) + writtenSinceCount(entry) + entry.reserved) + deleted
+  }
+
+  /** A deleted file counts for its readers: strangers cannot use up its owner's limit. */
+  async #endDeletedBeyondLimit(reader: string): Promise<void> {
+    if (this.#over(reader, await this.#entry(reader), 1)) this.openFiles.endDeleted(reader)
   }
 
   /**
@@ -289,6 +302,7 @@ export class StorageLedger implements AsyncDisposable {
   }
 
   [Symbol.asyncDispose](): Promise<void> {
+    this.openFiles[Symbol.dispose]()
     return this.#counter[Symbol.asyncDispose]()
   }
 }
