@@ -161,7 +161,7 @@ export const failures = [
   ...faults(
     "src/files/staging/staging-area.ts",
     ["src/files/staging/staging-area.integration.test.ts", "src/files/staging/file-systems.test.ts"],
-    [["the remains of a killed worker stay", at("StagingArea.#sweepNow", "hasProcessEnded(name) ||"), ""]],
+    [["the remains of a killed worker stay", at("StagingArea.#sweepNow", "!hasProcessEnded(name) &&"), ""]],
   ),
   ...faults(
     "src/files/staging/staging-area.ts",

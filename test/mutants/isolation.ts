@@ -343,13 +343,18 @@ export const isolation = [
     ],
   ),
   ...faults(
-    "src/files/staging/staging-area.ts",
+    "src/files/staging/sweep.ts",
     ["src/files/staging/staging-area.integration.test.ts"],
     [
       [
         "a file that was moved aside for its replacement is deleted",
-        at("StagingArea.#remove", "if (entry.endsWith(noteSuffix)) await restoreReplaced(root, folder, entry)"),
+        at("restoreAll", "if (name.endsWith(noteSuffix)) await restoreReplaced(root, folder, name)"),
         "",
+      ],
+      [
+        "an entry that cannot be restored now is deleted",
+        at("restoreReplaced", 'if (fileFailure(error)?.code !== "not_found") throw error'),
+        "void error",
       ],
     ],
   ),

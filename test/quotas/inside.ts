@@ -128,6 +128,10 @@ for (const kind of Object.keys(kinds)) {
       assert.equal((await put("folder/inner", mib)).status, 201)
       assert.equal((await request("COPY", "folder", to("copy"))).status, 201)
       assert.equal((await request("MOVE", "copy", to("folder/moved"))).status, 201)
+      assert.equal((await put("folder/unlabelled", 4_096)).status, 201)
+      assert.equal(program("chattr", "-p", "0", at(ann, "folder/unlabelled")), "")
+      assert.equal((await request("MOVE", "folder/unlabelled", to("labelled"))).status, 201)
+      assert.equal(projectOf(at(ann, "labelled")), firstProject + account(ann).userId)
       assert.equal((await request("COPY", "file", to("file2"))).status, 507)
       const chunks = server.ask("PUT", `/users/${ann}/chunks`, {
         user: ann,

@@ -13,7 +13,7 @@ import type { Reservation } from "../storage/reservation.ts"
 import { copyEntry } from "../tree/copy-entry.ts"
 import { CopyLimitError, type CopyTotals } from "../tree/copy-totals.ts"
 import { type Entry, type EntryLocation, locateExistingEntry, locateNewEntry } from "../tree/entry-location.ts"
-import { canMove, moveEntry } from "../tree/move-entry.ts"
+import { canMove } from "../tree/move-entry.ts"
 
 interface Transfer {
   request: DavRequest
@@ -185,7 +185,12 @@ async function tryRename(transfer: Transfer): Promise<boolean> {
   // The look-ups may have waited for programs.
   await transfer.request.assertStillAllowed()
   const { storage } = transfer.request.context
-  await replace(transfer, endpoints, (to) => moveEntry(source, to))
+  try {
+    await replace(transfer, endpoints, (to) => source.parent.rename(source.name, to.parent, to.name))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EXDEV") return false
+    throw error
+  }
   if (target.stats) storage.recordRemoval(transfer.accounts.target, target.stats)
   finish(transfer, target)
   return true

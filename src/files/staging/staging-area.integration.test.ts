@@ -8,9 +8,9 @@ import { after, before, test } from "node:test"
 import { createProcessId, Yielder } from "#kit"
 import { eventually } from "../../../test/fixtures/eventually.ts"
 import { unfinishedIn } from "../../../test/fixtures/files/unfinished.ts"
+import { mayMount, mount } from "../../../test/fixtures/mount.ts"
 import { DeadProperties } from "../properties/dead-properties.ts"
 import { DirectoryHandle } from "../tree/directory-handle.ts"
-import { moveEntry } from "../tree/move-entry.ts"
 import { TreeDirectory } from "../tree/tree-directory.ts"
 import { StagingArea } from "./staging-area.ts"
 
@@ -67,6 +67,29 @@ test("the sweep restores an entry that a dead process moved away for a replaceme
   assert.equal(existsSync(work(dead)), false)
 })
 
+test("an entry that the sweep cannot restore stays for the next one", { skip: !mayMount() && "this process may not mount" }, async () => {
+  const reported: unknown[] = []
+  await using area = new StagingArea(root, (error) => reported.push(error))
+  const dead = deadId()
+  mkdirSync(work(dead, "of-one/1/old"), { recursive: true })
+  symlinkSync(join(path, "elsewhere/one"), work(dead, "of-one/1.from"))
+  mkdirSync(work(dead, "of-two/1/old"), { recursive: true })
+  const unmount = mount(join(path, "elsewhere"), { size: "1m", uid: 0, gid: 0 })
+  try {
+    await area.sweep(root)
+  } finally {
+    unmount()
+  }
+  assert.deepEqual(
+    reported.map((error) => (error as NodeJS.ErrnoException).code),
+    ["EXDEV"],
+  )
+  assert.deepEqual(readdirSync(work(dead)), ["of-one"], "others' entries are removed")
+  await area.sweep(root)
+  assert.deepEqual(readdirSync(join(path, "elsewhere/one")), ["old"])
+  assert.equal(existsSync(work(dead)), false)
+})
+
 for (const { times, isReplaced } of [
   { times: 2, isReplaced: true },
   { times: 100, isReplaced: false },
@@ -84,7 +107,7 @@ for (const { times, isReplaced } of [
         mkdirSync(at("again"))
         writeFileSync(at("again/program's"), "")
       }
-      await moveEntry({ parent: tree, name: "copy" }, { parent: tree, name: "again" })
+      await tree.rename("copy", tree, "again")
     }
     const replaced = area.replace({ parent: tree, name: "again" }, move)
     if (isReplaced) await replaced
@@ -100,7 +123,7 @@ test("a replacement replaces exactly one entry, and a failed one leaves it in pl
   mkdirSync(join(path, "fresh/new"), { recursive: true })
   mkdirSync(join(path, "taken/old"), { recursive: true })
   const to = { parent: tree, name: "taken" }
-  const replace = (name: string) => area.replace(to, () => moveEntry({ parent: tree, name }, to))
+  const replace = (name: string) => area.replace(to, () => tree.rename(name, to.parent, to.name))
   const { emptied } = await replace("fresh")
   assert.deepEqual([existsSync(join(path, "fresh")), readdirSync(join(path, "taken"))], [false, ["new"]])
   await emptied

@@ -6,12 +6,13 @@ import { reservedDirectory, reservedPrefix } from "../requests/address.ts"
 import { readQuotaProject, writeQuotaProject } from "../storage/quota-project.ts"
 import type { DirectoryHandle, EntryName } from "../tree/directory-handle.ts"
 import type { Entry } from "../tree/entry-location.ts"
-import { moveEntry, withLabel } from "../tree/move-entry.ts"
+import { withLabel } from "../tree/move-entry.ts"
 import { namesIn, openOrMake } from "../tree/names-in.ts"
 import { removeTree } from "../tree/remove-tree.ts"
 import { TreeDirectory } from "../tree/tree-directory.ts"
 import { Markers } from "./markers.ts"
 import { StagedEntry } from "./staged-entry.ts"
+import { folderPrefix, noteSuffix, removeLeftovers, sweeper } from "./sweep.ts"
 import { TempFile } from "./temp-file.ts"
 
 const heartbeatMs = 60_000
@@ -25,11 +26,6 @@ const maxRetryMs = 600_000
 const maxRetried = 100
 /** To a name at which a program makes entries again and again. */
 const maxMoves = 5
-const noteSuffix = ".from"
-/** Begins the name of a folder for the entries of one owner. */
-const folderPrefix = "of-"
-/** The owner of the sweep's calls. */
-const sweeper = "sweep"
 
 /** An entry that is gone from its place. */
 export interface Discarded {
@@ -152,7 +148,7 @@ export class StagingArea implements AsyncDisposable {
    */
   async place(from: Entry & { fd?: number }, to: Entry): Promise<void> {
     const beside = from.parent.isSame(to.parent) ? undefined : await this.#linkBeside(from, to)
-    if (!beside) return await moveEntry(from, to)
+    if (!beside) return await withLabel(from, to, () => from.parent.rename(from.name, to.parent, to.name))
     try {
       await beside.parent.rename(beside.name, to.parent, to.name)
     } catch (error) {
@@ -273,18 +269,9 @@ export class StagingArea implements AsyncDisposable {
   async #sweepNow(root: TreeDirectory): Promise<void> {
     for (const name of namesIn(this.#workDirectory)) {
       const ageMs = Date.now() - (this.#workDirectory.lstat(name)?.mtimeMs ?? Date.now())
-      if (name !== this.#id && (hasProcessEnded(name) || ageMs > abandonedMs)) await this.#remove(root, name).catch(this.#report)
+      if (name === this.#id || (!hasProcessEnded(name) && ageMs <= abandonedMs)) continue
+      await removeLeftovers(root, this.#workDirectory, name).catch(this.#report)
     }
-  }
-
-  async #remove(root: TreeDirectory, name: string): Promise<void> {
-    using left = this.#workDirectory.openDirectory(name)
-    for (const each of ["", ...namesIn(left).filter((entry) => entry.startsWith(folderPrefix))]) {
-      using folder = each === "" ? left.duplicate() : left.openDirectory(each)
-      for (const entry of namesIn(folder)) if (entry.endsWith(noteSuffix)) await restoreReplaced(root, folder, entry)
-    }
-    for (const entry of namesIn(left)) if (left.lstat(entry)?.isSymbolicLink()) await removeBeside(root, { left, id: name }, entry)
-    await removeTree(TreeDirectory.of(this.#workDirectory, sweeper), name, () => `${name}-${this.#nextName()}`)
   }
 
   #touchHeartbeat(): void {
@@ -341,59 +328,6 @@ const takenCodes: ReadonlySet<string> = new Set(["ENOTEMPTY", "EEXIST", "ENOTDIR
 
 /** File systems without hard links, files that others own, and full disks. */
 const cannotLink: ReadonlySet<string> = new Set(["EPERM", "EOPNOTSUPP", "ENOTSUP", "ENOSYS", "EMLINK", "ENOSPC", "EDQUOT"])
-
-/** Restores an entry whose replacement was not finished when a worker ended. */
-async function restoreReplaced(root: TreeDirectory, folder: DirectoryHandle, note: string): Promise<void> {
-  try {
-    const target = targetBelow(root, folder, note)
-    const name = target?.at(-1)
-    if (!target || name === undefined) return
-    using parent = await root.openDescendant(target.slice(0, -1))
-    if (await parent.lstat(name)) return
-    const trash = note.slice(0, -noteSuffix.length)
-    if (folder.lstat(trash)) await TreeDirectory.of(folder, sweeper).rename(trash, parent, name)
-    else await parent.rename(trash, parent, name)
-  } catch {
-    // An entry that cannot be restored is removed with the rest.
-  }
-}
-
-/** The target of a link in a worker's directory, as names below the root. */
-function targetBelow(root: { readonly path: string }, left: DirectoryHandle, link: string): string[] | undefined {
-  const rootPath = readlinkSync(root.path)
-  const target = readlinkSync(left.pathTo(link))
-  return target.startsWith(`${rootPath}/`) ? target.slice(rootPath.length + 1).split("/") : undefined
-}
-
-/** The directory of an ended worker. */
-interface Leftovers {
-  left: DirectoryHandle
-  id: string
-}
-
-/** The marker names the directory; the ended worker's entries there have its ID in their names. */
-async function removeBeside(root: TreeDirectory, { left, id }: Leftovers, marker: string): Promise<void> {
-  const target = targetBelow(root, left, marker)
-  if (!target) return
-  try {
-    using directory = await root.openDescendant(target)
-    const prefix = `${reservedPrefix}${id}-`
-    const own: string[] = []
-    for await (const batch of directory.batches())
-      own.push(...batch.map(({ name }) => name.toString()).filter((name) => name.startsWith(prefix)))
-    for (const name of own) await removeTree(directory, name, nameSequence(name))
-  } catch (error) {
-    if (!fileFailure(error)) throw error
-  }
-}
-
-function nameSequence(name: string): () => string {
-  let count = 0
-  return () => {
-    count += 1
-    return `${name}-s${count}`
-  }
-}
 
 function isFull(error: unknown): boolean {
   return fileFailure(error)?.code === "storage_full"

@@ -2,22 +2,23 @@ import { setPriority } from "node:os"
 import { setImmediate as turn } from "node:timers/promises"
 import { parentPort, workerData } from "node:worker_threads"
 import { DirectoryHandle } from "../tree/directory-handle.ts"
-import { quotaProjectId } from "./quota-project.ts"
-import { QuotaProjectLabels } from "./quota-project-labels.ts"
+import { type LabelOptions, QuotaProjectLabels } from "./quota-project-labels.ts"
 import { StorageScan } from "./scan.ts"
 import type { StorageAccount, StorageCount, StorageSettings } from "./storage.ts"
 
 /*
- * The thread that counts stored files. It shares the worker's rights and descriptors, and runs at
- * the lowest priority. Counts alternate in short slices, so a person with millions of files delays
- * nobody else.
+ * The thread that counts and labels stored files. It shares the worker's rights and descriptors,
+ * and runs at the lowest priority. Counts alternate in short slices, so a person with millions of
+ * files delays nobody else.
  */
 
 export interface CountRequest {
   id: number
   account: StorageAccount
-  /** Whether each file's project is checked, and not only each directory's. */
-  checksFiles: boolean
+  /** Undefined: no entry is labelled. */
+  labels: LabelOptions | undefined
+  /** Milliseconds of its own time. */
+  maxMs: number
 }
 export interface CountReply {
   id: number
@@ -37,6 +38,7 @@ interface Running {
   id: number
   scan: StorageScan
   steps: Generator<void>
+  maxMs: number
   spentMs: number
 }
 
@@ -56,21 +58,16 @@ port.on("message", (request: CountRequest) => {
   if (!isWorking) work().catch(fail)
 })
 
-function begin({ id, account, checksFiles }: CountRequest): void {
-  const { firstProject } = settings
-  const labels =
-    firstProject === undefined
-      ? undefined
-      : new QuotaProjectLabels(quotaProjectId(account.userId, firstProject), { firstProject, checksFiles })
-  const scan = new StorageScan(root, account, settings, labels)
-  running.push({ id, scan, steps: scan.steps(), spentMs: 0 })
+function begin({ id, account, labels, maxMs }: CountRequest): void {
+  const scan = new StorageScan(root, account, settings, labels && new QuotaProjectLabels(labels))
+  running.push({ id, scan, steps: scan.steps(), maxMs, spentMs: 0 })
 }
 
 async function work(): Promise<void> {
   isWorking = true
   for (let next = nextOne(); next; next = nextOne()) {
     const isOver = runSlice(next)
-    if (!isOver && next.spentMs < settings.maxCountMs) running.push(next)
+    if (!isOver && next.spentMs < next.maxMs) running.push(next)
     else end(next, isOver)
     await turn()
   }

@@ -2,6 +2,7 @@ import { extname, join } from "node:path"
 import { Worker } from "node:worker_threads"
 import type { DirectoryHandle } from "../tree/directory-handle.ts"
 import type { CounterData, CountReply, CountRequest } from "./counter-thread.ts"
+import { quotaProjectId } from "./quota-project.ts"
 import type { StorageAccount, StorageCount, StorageSettings } from "./storage.ts"
 
 /** An idle thread ends after so long and frees its memory. */
@@ -11,7 +12,10 @@ const memoryMiB = 192
 
 type Waiting = { resolve(count: StorageCount): void; reject(error: Error): void }
 
-/** Counts stored files in a thread of the lowest priority, which runs while counts are pending. */
+/**
+ * Counts and labels stored files in a thread of the lowest priority, which runs while work is
+ * pending.
+ */
 export class StorageCounter implements AsyncDisposable {
   readonly #root: DirectoryHandle
   readonly #settings: StorageSettings
@@ -28,19 +32,32 @@ export class StorageCounter implements AsyncDisposable {
     this.#settings = settings
   }
 
-  count(account: StorageAccount): Promise<StorageCount> {
-    if (this.#closed) return Promise.reject(new Error("The file server is stopping"))
+  async count(account: StorageAccount): Promise<StorageCount> {
+    const { firstProject, maxCountMs } = this.#settings
+    const checksFiles = !this.#labelled.has(account.userId)
+    const project = firstProject === undefined ? undefined : quotaProjectId(account.userId, firstProject)
+    const labels = project === undefined ? undefined : { project, firstProject, checksFiles }
+    const count = await this.#scan({ account, labels, maxMs: maxCountMs })
+    if (count.isComplete && count.refused === 0) this.#labelled.add(account.userId)
+    else this.#labelled.delete(account.userId)
+    return count
+  }
+
+  /** Gives everything below a path the ID of a project, and returns how many entries it refused. */
+  async label(path: string, project: number): Promise<number> {
+    const account = { name: "", userId: 0, roots: [path], excluded: [], subAreas: [] }
+    const { refused } = await this.#scan({ account, labels: { project, checksFiles: true }, maxMs: Number.POSITIVE_INFINITY })
+    return refused
+  }
+
+  async #scan(request: Omit<CountRequest, "id">): Promise<StorageCount> {
+    if (this.#closed) throw new Error("The file server is stopping")
     clearTimeout(this.#idle)
     this.#lastId += 1
-    const request: CountRequest = { id: this.#lastId, account, checksFiles: !this.#labelled.has(account.userId) }
-    const counted = new Promise<StorageCount>((resolve, reject) => {
-      this.#waiting.set(request.id, { resolve, reject })
-      this.#open().postMessage(request)
-    })
-    return counted.then((count) => {
-      if (count.isComplete && count.refused === 0) this.#labelled.add(account.userId)
-      else this.#labelled.delete(account.userId)
-      return count
+    const id = this.#lastId
+    return await new Promise<StorageCount>((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject })
+      this.#open().postMessage({ id, ...request } satisfies CountRequest)
     })
   }
 

@@ -226,6 +226,11 @@ export class StorageLedger implements AsyncDisposable {
     return count
   }
 
+  /** As `StorageCounter.label`. */
+  label(path: string, project: number): Promise<number> {
+    return this.#counter.label(path, project)
+  }
+
   async #entry(account: string): Promise<AccountEntry> {
     const now = performance.now()
     const known = this.#entries.get(account)

@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { test } from "node:test"
 import { silentLogger } from "#kit"
 import { DirectoryHandle } from "../tree/directory-handle.ts"
-import { canMove, moveEntry } from "../tree/move-entry.ts"
+import { canMove } from "../tree/move-entry.ts"
 import { TreeDirectory } from "../tree/tree-directory.ts"
 import { hasProjectQuotas, ProjectQuotas } from "./project-quotas.ts"
 
@@ -52,7 +52,7 @@ test("an entry moves within a file system, and to another one it fails as a rena
   const entry = { parent: from.tree, name: "file" }
   assert.equal(await canMove(entry, beside.tree), true)
   assert.equal(await canMove(entry, other.tree), false)
-  await assert.rejects(moveEntry(entry, { parent: other.tree, name: "file" }), { code: "EXDEV" })
-  await moveEntry(entry, { parent: beside.tree, name: "file" })
+  await assert.rejects(from.tree.rename("file", other.tree, "file"), { code: "EXDEV" })
+  await from.tree.rename("file", beside.tree, "file")
   assert.ok((await beside.tree.lstat("file"))?.isFile())
 })

@@ -5,9 +5,10 @@ import { isOutOfSpace, type QuotaProject, readQuotaProject, writeQuotaProject } 
 /** So many IDs from the first one on belong to this installation. */
 const ownIds = 1_000_000_000
 
-interface LabelOptions {
+export interface LabelOptions {
+  project: number
   /** The first ID of this installation. Undefined: every ID may be replaced. */
-  firstProject?: number
+  firstProject?: number | undefined
   /** Whether files are checked in directories that have the right ID already. */
   checksFiles: boolean
 }
@@ -17,13 +18,11 @@ interface LabelOptions {
  * installation stays as it is: it belongs to an administrator's own quotas.
  */
 export class QuotaProjectLabels {
-  readonly #id: number
   readonly #options: LabelOptions
   /** Entries that the project's limit leaves no room for. */
   refused = 0
 
-  constructor(id: number, options: LabelOptions) {
-    this.#id = id
+  constructor(options: LabelOptions) {
     this.#options = options
   }
 
@@ -34,8 +33,8 @@ export class QuotaProjectLabels {
   labelDirectory({ fd }: DirectoryHandle): boolean {
     const project = readQuotaProject(fd)
     if (!project || !this.#isOwn(project)) return false
-    if (project.id === this.#id && project.isInherited) return this.#options.checksFiles
-    return this.#write(fd, { id: this.#id, isInherited: true })
+    if (project.id === this.#options.project && project.isInherited) return this.#options.checksFiles
+    return this.#write(fd, { id: this.#options.project, isInherited: true })
   }
 
   labelFile(parent: DirectoryHandle, name: EntryName): void {
@@ -48,7 +47,8 @@ export class QuotaProjectLabels {
     }
     using file = disposableDescriptor(fd)
     const project = readQuotaProject(file.fd)
-    if (project && project.id !== this.#id && this.#isOwn(project)) this.#write(file.fd, { id: this.#id, isInherited: false })
+    if (project && project.id !== this.#options.project && this.#isOwn(project))
+      this.#write(file.fd, { id: this.#options.project, isInherited: false })
   }
 
   #isOwn({ id }: QuotaProject): boolean {

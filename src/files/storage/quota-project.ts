@@ -1,4 +1,5 @@
 import { constants } from "node:os"
+import { lazyFunctions } from "../tree/c-library.ts"
 
 /** `struct fsxattr` of <linux/fs.h>, and the calls that read and write it. */
 const attributes = { size: 28, flags: 0, project: 12, inherits: 0x200, read: 0x801c_581fn, write: 0x401c_5820n } as const
@@ -17,35 +18,16 @@ export interface QuotaProject {
   isInherited: boolean
 }
 
-interface Kernel {
-  fcntl(fd: number, command: number, argument: number): number
-  ioctl(fd: number, request: bigint, argument: Buffer): number
-  syscall(call: bigint, fd: bigint, command: bigint, id: bigint, argument: Buffer): bigint
-  errno(): number
-}
-
-/** Undefined if Node.js cannot call the C library here. */
-let kernel: Kernel | undefined
-let isLoaded = false
-
-function loadKernel(): Kernel | undefined {
-  if (isLoaded) return kernel
-  isLoaded = true
-  try {
-    const { dlopen, getInt32 } = process.getBuiltinModule("node:ffi")
-    const { functions } = dlopen(null, {
-      ioctl: { return: "int32", arguments: ["int32", "uint64", "pointer"] },
-      fcntl: { return: "int32", arguments: ["int32", "int32", "int32"] },
-      syscall: { return: "int64", arguments: ["int64", "int64", "int64", "int64", "pointer"] },
-      __errno_location: { return: "pointer", arguments: [] },
-    })
-    const { fcntl, ioctl, syscall, __errno_location: errno } = functions
-    kernel = { fcntl, ioctl, syscall, errno: () => getInt32(errno(), 0) }
-  } catch {
-    kernel = undefined
-  }
-  return kernel
-}
+const kernel = lazyFunctions(({ dlopen, getInt32 }) => {
+  const { functions } = dlopen(null, {
+    ioctl: { return: "int32", arguments: ["int32", "uint64", "pointer"] },
+    fcntl: { return: "int32", arguments: ["int32", "int32", "int32"] },
+    syscall: { return: "int64", arguments: ["int64", "int64", "int64", "int64", "pointer"] },
+    __errno_location: { return: "pointer", arguments: [] },
+  })
+  const { fcntl, ioctl, syscall, __errno_location: errno } = functions
+  return { fcntl, ioctl, syscall, errno: () => getInt32(errno(), 0) }
+})
 
 /** The project of a person's files: IDs from `firstProject` on belong to this installation. */
 export function quotaProjectId(userId: number, firstProject: number): number {
@@ -55,7 +37,7 @@ export function quotaProjectId(userId: number, firstProject: number): number {
 /** Undefined where files have no project IDs. */
 export function readQuotaProject(fd: number): QuotaProject | undefined {
   const data = Buffer.alloc(attributes.size)
-  const loaded = loadKernel()
+  const loaded = kernel()
   if (loaded?.ioctl(fd, attributes.read, data) !== 0) return undefined
   return { id: data.readUInt32LE(attributes.project), isInherited: (data.readUInt32LE(attributes.flags) & attributes.inherits) !== 0 }
 }
@@ -63,7 +45,7 @@ export function readQuotaProject(fd: number): QuotaProject | undefined {
 /** Throws a system error; `isOutOfSpace` where the project's limit leaves no room for the file. */
 export function writeQuotaProject(fd: number, { id, isInherited }: QuotaProject): void {
   const data = Buffer.alloc(attributes.size)
-  const loaded = loadKernel()
+  const loaded = kernel()
   if (!loaded) throw systemError("project IDs", constants.errno.ENOSYS)
   if (loaded.ioctl(fd, attributes.read, data) !== 0) throw systemError("reading a project ID", loaded.errno())
   const others = data.readUInt32LE(attributes.flags) & ~attributes.inherits
@@ -84,7 +66,7 @@ const writeLease = [1_024, 1] as const
  * Until the descriptor is closed: false if the file is open elsewhere, and else nobody opens it.
  */
 export function acquireWriteLease(fd: number): boolean {
-  return loadKernel()?.fcntl(fd, ...writeLease) === 0
+  return kernel()?.fcntl(fd, ...writeLease) === 0
 }
 
 /** The limits of a project; zeros mean unlimited. */
@@ -99,7 +81,7 @@ export function writeQuotaProjectLimits(fd: number, id: number, { kibibytes, ent
   data.writeBigUInt64LE(BigInt(kibibytes), limits.kibibytes)
   data.writeBigUInt64LE(BigInt(entries), limits.entries)
   data.writeUInt32LE(limits.both, limits.valid)
-  const loaded = loadKernel()
+  const loaded = kernel()
   if (!loaded) throw systemError("quotactl", constants.errno.ENOSYS)
   const status = loaded.syscall(limits.call, BigInt(fd), limits.setProject, BigInt(id), data)
   if (status !== 0n) throw systemError("quotactl", loaded.errno())

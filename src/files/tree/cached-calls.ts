@@ -1,5 +1,6 @@
 import { closeSync, constants, fstatSync, type Stats } from "node:fs"
 import { getSystemErrorName } from "node:util"
+import { lazyFunctions } from "./c-library.ts"
 import type { EntryName } from "./directory-handle.ts"
 
 /*
@@ -17,34 +18,16 @@ const vector = { size: 16, length: 8 } as const
 const pathOnly = 0o10000000
 const closeOnExec = 0o2000000
 
-interface Kernel {
-  syscall(call: bigint, fd: bigint, path: Buffer, how: Buffer, size: bigint): bigint
-  preadv2(fd: number, vectors: Buffer, count: number, position: bigint, flags: number): bigint
-  addressOf(bytes: Buffer): bigint
-  errno(): number
-}
-
-let kernel: Kernel | undefined
-let isLoaded = false
-
-/** Undefined if Node.js cannot call the C library here: then all calls go to the thread pool. */
-function loadKernel(): Kernel | undefined {
-  if (isLoaded) return kernel
-  isLoaded = true
-  try {
-    const { dlopen, getInt32, getRawPointer } = process.getBuiltinModule("node:ffi")
-    const { functions } = dlopen(null, {
-      syscall: { return: "int64", arguments: ["int64", "int64", "pointer", "pointer", "int64"] },
-      preadv2: { return: "int64", arguments: ["int32", "pointer", "int32", "int64", "int32"] },
-      __errno_location: { return: "pointer", arguments: [] },
-    })
-    const { syscall, preadv2, __errno_location: errno } = functions
-    kernel = { syscall, preadv2, addressOf: getRawPointer, errno: () => getInt32(errno(), 0) }
-  } catch {
-    kernel = undefined
-  }
-  return kernel
-}
+/** Undefined: then all calls go to the thread pool. */
+const kernel = lazyFunctions(({ dlopen, getInt32, getRawPointer }) => {
+  const { functions } = dlopen(null, {
+    syscall: { return: "int64", arguments: ["int64", "int64", "pointer", "pointer", "int64"] },
+    preadv2: { return: "int64", arguments: ["int32", "pointer", "int32", "int64", "int32"] },
+    __errno_location: { return: "pointer", arguments: [] },
+  })
+  const { syscall, preadv2, __errno_location: errno } = functions
+  return { syscall, preadv2, addressOf: getRawPointer, errno: () => getInt32(errno(), 0) }
+})
 
 const how = Buffer.alloc(Number(openat2.size))
 how.writeBigUInt64LE(openat2.noMagicLinks | openat2.noSymbolicLinks | openat2.beneath | openat2.cached, 16)
@@ -55,7 +38,7 @@ const end = Buffer.alloc(1)
  * cache. Undefined: it has not, so the thread pool must look. Throws as `openSync` does.
  */
 export function openCached(directory: number, path: EntryName, flags: number): number | undefined {
-  const loaded = loadKernel()
+  const loaded = kernel()
   if (!loaded) return undefined
   how.writeBigUInt64LE(BigInt(flags | constants.O_NOFOLLOW | closeOnExec), 0)
   const text = typeof path === "string" ? Buffer.from(`${path}\0`) : Buffer.concat([path, end])
@@ -91,7 +74,7 @@ export function lstatCached(directory: number, name: EntryName): Stats | null | 
  * end of the file, or if not all of it is in memory. Undefined: nothing could be read now.
  */
 export function readCached(fd: number, bytes: Buffer, position: number): number | undefined {
-  const loaded = loadKernel()
+  const loaded = kernel()
   if (!loaded || bytes.length === 0) return undefined
   const vectors = Buffer.alloc(vector.size)
   vectors.writeBigUInt64LE(loaded.addressOf(bytes), 0)

@@ -1,14 +1,12 @@
 import { Failure } from "#contract"
-import { deadline, splitPath, Yielder } from "#kit"
+import { deadline, splitPath } from "#kit"
 import { fileFailure, forbidden, invalid } from "../failures.ts"
 import { isReservedName } from "../requests/address.ts"
 import { CopyQueue } from "../requests/request-limiter.ts"
 import type { StagingArea } from "../staging/staging-area.ts"
 import type { StorageLedger } from "../storage/ledger.ts"
 import { readQuotaProject } from "../storage/quota-project.ts"
-import { QuotaProjectLabels } from "../storage/quota-project-labels.ts"
 import type { Reservation } from "../storage/reservation.ts"
-import { StorageScan } from "../storage/scan.ts"
 import { breakHardLinks } from "./break-hard-links.ts"
 import { copyEntry } from "./copy-entry.ts"
 import { CopyLimitError, type CopyTotals } from "./copy-totals.ts"
@@ -16,7 +14,6 @@ import type { DirectoryHandle } from "./directory-handle.ts"
 import type { Entry } from "./entry-location.ts"
 import type { TreeOperation, TreeOperationOptions } from "./file-tree.ts"
 import { measureTree } from "./measure-tree.ts"
-import { moveEntry } from "./move-entry.ts"
 import { TreeDirectory } from "./tree-directory.ts"
 
 type Copy = Extract<TreeOperation, { op: "copyTree" }>
@@ -52,7 +49,7 @@ export class LocalFileTree {
       case "copyTree":
         return this.#copy(operation, options)
       case "move":
-        return this.#move(operation.from, operation.to, options)
+        return this.#move(operation.from, operation.to)
       case "breakHardLinks":
         return this.#breakHardLinks(operation.path, options)
       case "count":
@@ -110,7 +107,7 @@ export class LocalFileTree {
       const entry = { parent: above, name: source.at(-1) ?? "" }
       const copied = await copyToStaging(operation, { entry, staged, room, options: { ...options, signal } })
       if (!(await staged.parent.lstat(staged.name))?.isDirectory()) throw notDirectory(from)
-      if (replace) await (await this.#staging.replace({ parent, name }, () => moveEntry(staged, { parent, name }))).emptied
+      if (replace) await (await this.#staging.replace({ parent, name }, () => staged.parent.rename(staged.name, parent, name))).emptied
       else if (!(await renameUnlessTaken(staged, { parent, name }))) return null
       room.commit(copied.bytes)
       return copied
@@ -120,11 +117,11 @@ export class LocalFileTree {
     }
   }
 
-  async #move(from: string, to: string, options: TreeOperationOptions): Promise<boolean> {
+  async #move(from: string, to: string): Promise<boolean> {
     const [source, target] = [namesFor(from), namesFor(to)]
     const name = source.at(-1) ?? ""
     using parent = await this.#ensure(to, target.slice(0, -1))
-    await this.#labelFor(parent, from, options)
+    await this.#labelFor(parent, from)
     return await withRefusals(to, async () => {
       try {
         using above = await this.#rootFor(from).openDescendant(source.slice(0, -1))
@@ -139,28 +136,15 @@ export class LocalFileTree {
   }
 
   /** The kernel renames a directory only within its project. */
-  async #labelFor(parent: TreeDirectory, from: string, { signal }: TreeOperationOptions): Promise<void> {
+  async #labelFor(parent: TreeDirectory, from: string): Promise<void> {
     const project = readQuotaProject(parent.fd)
     if (!project?.isInherited || !(await this.#exists(from))) return
     using moved = await this.#rootFor(from).openDescendant(namesFor(from))
     const before = readQuotaProject(moved.fd)
     if (!before || before.id === project.id) return
-    if (await this.#label(from, project.id, signal)) return
-    await this.#label(from, before.id, signal)
+    if ((await this.#storage.label(from, project.id)) === 0) return
+    await this.#storage.label(from, before.id)
     throw new Failure("storage_full", `${from} cannot be moved: its new owner may not store so much more`)
-  }
-
-  /** False if the project has no room for all of it. */
-  async #label(path: string, project: number, signal: AbortSignal | undefined): Promise<boolean> {
-    const labels = new QuotaProjectLabels(project, { checksFiles: true })
-    const account = { name: "", userId: 0, roots: [path], excluded: [], subAreas: [] }
-    const yielder = new Yielder()
-    for (const _ of new StorageScan(this.#root, account, { minEntryBytes: 0, maxHardLinks: 0 }, labels).steps()) {
-      signal?.throwIfAborted()
-      if (labels.refused > 0) return false
-      await yielder.pause()
-    }
-    return labels.refused === 0
   }
 
   async #breakHardLinks(path: string, { signal }: TreeOperationOptions): Promise<void> {

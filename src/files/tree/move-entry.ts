@@ -5,34 +5,27 @@ import type { Entry } from "./entry-location.ts"
 import type { TreeDirectory } from "./tree-directory.ts"
 
 /**
- * Renames an entry. The kernel renames nothing into a directory of another project, such as an
- * upload from the staging area; a file first gets the ID of that project. `fd`: the file, if it is
- * open for writing. Throws `EXDEV` for a directory of another project, and an error that
- * `isOutOfSpace` if the project has no room.
+ * Moves a staged entry by `move`. The kernel moves and links nothing into a directory of another
+ * project; a file first gets the ID of that project. That waits for programs that write to the
+ * file, so it is only for files that no program reaches. `fd`: the file, if it is open for writing.
+ * `replaced` is what it replaces. Throws `EXDEV` for a directory of another project, and an error
+ * that `isOutOfSpace` if the project has no room.
  */
-export function moveEntry(from: Entry & { fd?: number }, to: Entry): Promise<void> {
-  return withLabel(from, to, () => from.parent.rename(from.name, to.parent, to.name))
-}
-
-/**
- * Moves by `move`, and again with the target's project if the kernel refuses because of that.
- * `replaced` is what a file replaces.
- */
-export async function withLabel(from: Entry & { fd?: number }, replaced: Entry, move: () => Promise<void>): Promise<void> {
+export async function withLabel(staged: Entry & { fd?: number }, replaced: Entry, move: () => Promise<void>): Promise<void> {
   try {
     await move()
   } catch (error) {
     const project = (error as NodeJS.ErrnoException).code === "EXDEV" ? readQuotaProject(replaced.parent.fd) : undefined
-    if (!project?.isInherited || !(await from.parent.lstat(from.name))?.isFile()) throw error
-    if (from.fd === undefined) {
-      using file = disposableDescriptor(await from.parent.open(from.name, constants.O_RDONLY))
+    if (!project?.isInherited || !(await staged.parent.lstat(staged.name))?.isFile()) throw error
+    if (staged.fd === undefined) {
+      using file = disposableDescriptor(await staged.parent.open(staged.name, constants.O_RDONLY))
       await labelFile(file.fd, project.id, replaced)
-    } else await labelTrimmed(from.fd, () => labelFile(from.fd as number, project.id, replaced))
+    } else await labelTrimmed(staged.fd, () => labelFile(staged.fd as number, project.id, replaced))
     await move()
   }
 }
 
-/** Whether the kernel renames the entry into the directory, perhaps with another ID. */
+/** Whether the kernel renames the entry into the directory. It decides about a file's project. */
 export async function canMove({ parent, name }: Entry, to: TreeDirectory): Promise<boolean> {
   if (parent.stat().dev !== to.stat().dev) return false
   if (!(await parent.lstat(name))?.isDirectory()) return true
