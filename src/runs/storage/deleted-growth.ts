@@ -19,10 +19,20 @@ export class DeletedGrowth {
     this.#ctx = ctx
   }
 
-  /** Counts only growth after about the last minute: nobody is ended for what was there before. */
-  renewBaseline(): void {
-    if (this.#ctx.clock.now() < this.#dueAt) return
-    void this.#measure().then(() => this.resetBaseline())
+  /**
+   * Counts only growth after about the last minute: nobody is ended for what was there before.
+   * Resolves with whether it measured. Never rejects.
+   */
+  async renewBaseline(): Promise<boolean> {
+    if (this.#ctx.clock.now() < this.#dueAt || this.#measuring) return false
+    await this.#measure()
+    this.resetBaseline()
+    return true
+  }
+
+  /** At the last measurement; `Infinity` as in `measureGrowth`. */
+  bytesOf(key: string): number {
+    return this.#now.get(key) ?? 0
   }
 
   /** Counts only growth after the last measurement. */

@@ -203,6 +203,23 @@ test("a run that has deleted files open since before the disk filled stays", asy
   assert.deepEqual(await it.stateOf(holder), ["ready", undefined])
 })
 
+test("deleted files that a run has open count for its person, and it ends beyond the limit", async () => {
+  await using it = await withMeter(100)
+  for (const person of [0, 1]) it.store(person, 20)
+  const ids = [await it.start(0, { image: "fake/holds:70" }), await it.start(1, { image: "fake/holds:40" })] as const
+  await it.counted(0, 1)
+  for (const person of [0, 1]) it.store(person, 50)
+  await eventually("the run has ended", async () => {
+    it.clock.advance(minute)
+    return (await it.stateOf(ids[0]))[1] === "disk_full"
+  })
+  assert.match(
+    (await it.fixture.row(ids[0])).reason?.msg ?? "",
+    /person0 may store 100 MiB and 120 MiB are stored, 70 MiB of them in deleted files that runs have open; this run has most/,
+  )
+  assert.deepEqual(await it.stateOf(ids[1]), ["ready", undefined])
+})
+
 test("a guest's run that mounts a dataset in the owner's home stays when the owner's run fills the rest of the home", async () => {
   await using it = await withMeter(100)
   const { accessInfo } = await it.datasetOf(0)

@@ -4,7 +4,9 @@ import type { RunsContext } from "../context.ts"
 import { stopWithReason } from "../lifecycle/ending.ts"
 import { createReason } from "../lifecycle/reasons.ts"
 import type { UsageMonitor } from "../limits/usage-monitor.ts"
+import { type Bound, boundsOf, mibText, toleratedBytes } from "./bounds-of.ts"
 import { DeletedGrowth } from "./deleted-growth.ts"
+import { DeletedLimits } from "./deleted-limits.ts"
 import { enclosingArea, type GrownArea, GrowthTracker } from "./growth-tracker.ts"
 import { LayerGrowth } from "./layer-growth.ts"
 import { reachesAny } from "./storage-areas.ts"
@@ -20,11 +22,6 @@ const warningShares = [warnPercents.value / 100, 0.9]
  */
 const calmFraction = 20
 const quickFraction = 4
-/**
- * Growth beyond a limit that ends no run yet: logs, histories, and the files that deleting needs.
- */
-const toleratedBytes = mib
-
 /** Counts at a time beside which a first one, or one for another limit, begins. */
 const maxFirstCounts = 8
 
@@ -46,6 +43,7 @@ export class StorageEnforcer {
   readonly #growth = new GrowthTracker()
   readonly #layers: LayerGrowth
   readonly #deleted: DeletedGrowth
+  readonly #deletedLimits: DeletedLimits
   /** The highest fraction for which each run got a warning. */
   readonly #warned = new Map<number, number>()
   /** The most free space since everybody was counted. */
@@ -60,6 +58,11 @@ export class StorageEnforcer {
     this.#deleted = new DeletedGrowth(ctx)
     this.#quotas = parts.quotas
     this.#meter = parts.meter
+    this.#deletedLimits = new DeletedLimits(ctx, {
+      quotas: parts.quotas,
+      count: (name) => this.#count(name),
+      end: (run, msg) => this.#end(run, msg),
+    })
   }
 
   /** Repeats `check` until Quayside closes. */
@@ -104,12 +107,22 @@ export class StorageEnforcer {
     for (const name of this.#quotas.drainUncounted()) this.#uncounted.add(name)
     this.#countUncounted()
     if (!space.isLow) {
-      this.#deleted.renewBaseline()
+      void this.#limitDeleted()
       return this.#layers.resetBaseline(this.#ctx.runCache.rows())
     }
     // This check does not wait for long counts.
     await Promise.race([Promise.all(counts), this.#ctx.clock.sleep(quickCountEveryMs.value, this.#ctx.closed).catch(() => {})])
     await this.#makeRoom()
+  }
+
+  /** Measures the deleted files that runs have open, now and then. Never rejects. */
+  async #limitDeleted(): Promise<void> {
+    const { closed, logger } = this.#ctx
+    try {
+      if (await this.#deleted.renewBaseline()) await this.#deletedLimits.check((key) => this.#deleted.bytesOf(key))
+    } catch (err) {
+      if (!closed.aborted) logger.warn({ err }, "limiting deleted files that runs have open failed")
+    }
   }
 
   /** Changed limits and owners reach the kernel by a count. */
@@ -266,24 +279,6 @@ interface Hidden {
   unknown: string
 }
 
-interface Bound {
-  whose: string
-  limit: number
-  used: number
-}
-
-function boundsOf(name: string, { maxBytes, groups, counted }: StorageQuota): Bound[] {
-  const own = maxBytes === null ? [] : [{ whose: `${name} may store`, limit: maxBytes, used: counted[name] ?? 0 }]
-  return [
-    ...own,
-    ...groups.map((group) => ({
-      whose: `All members of ${group.groupName} together may store`,
-      limit: group.maxBytes,
-      used: group.members.reduce((sum, member) => sum + (counted[member] ?? 0), 0),
-    })),
-  ]
-}
-
 /**
  * The run whose directories grew most. If several runs share them, the run with the most specific
  * mount, then the youngest.
@@ -312,8 +307,4 @@ function leadsTo(source: string, { area, boundaries }: Area): boolean {
 
 function isWithin(path: string, directory: string): boolean {
   return path === directory || path.startsWith(`${directory}/`)
-}
-
-function mibText(bytes: number): string {
-  return `${Math.round(bytes / mib)} MiB`
 }
