@@ -12,7 +12,7 @@ const server = await startTestServer()
 after(() => server[Symbol.asyncDispose]())
 const { baseUrl } = server.quayside
 const { admin } = server
-const [ann, bob, eve, mia] = await Promise.all(["ann", "bob", "eve", "mia"].map((name) => server.person(name)))
+const [ann, bob, eve, mia] = await Promise.all([server.person("ann"), server.person("bob"), server.person("eve"), server.person("mia")])
 await server.acquaint(ann, bob, eve, mia)
 
 const send = ({ authorization: as }: Person, method: string, path: string, body?: object) =>
