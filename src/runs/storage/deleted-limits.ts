@@ -17,7 +17,7 @@ export class DeletedLimits {
   readonly #quotas: Pick<StorageQuotas, "quotaOf">
   readonly #count: (name: string) => Promise<void>
   readonly #end: (run: RunRow, msg: string) => Promise<void>
-  /** Bytes of each person with runs, deleted files included: within the limits, or the least since. */
+  /** Bytes of each person, deleted files included: within the limits, or the least since. */
   #stored: ReadonlyMap<string, number> = new Map()
 
   constructor(
