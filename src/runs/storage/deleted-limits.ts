@@ -35,7 +35,7 @@ export class DeletedLimits {
     this.#end = parts.end
   }
 
-  /** `bytesOf`: of deleted files, by the run's key; infinite ones are judged on a full disk only. */
+  /** `bytesOf`: of deleted files, by the run's key; infinite ones count on a full disk only. */
   async check(bytesOf: (key: string) => number): Promise<void> {
     const rows = this.#ctx.runCache.rows().filter(({ state }) => state !== "queued" && state !== "stopping")
     const people = Map.groupBy(rows, ({ userName }) => userName)
