@@ -38,7 +38,7 @@ export class FileServer implements AsyncDisposable {
     const { root, authority, settings, report } = parts
     const locks = new LockTable()
     const staging = openStagingArea(root, report)
-    const storage = new StorageLedger({ root, authority, settings: settings.storage })
+    const storage = new StorageLedger({ root, authority, settings: settings.storage, trash: () => staging.trash.list() })
     const rights = new RightsCache(authority)
     this.#context = {
       root,

@@ -14,6 +14,7 @@ import { Markers } from "./markers.ts"
 import { StagedEntry } from "./staged-entry.ts"
 import { folderPrefix, noteSuffix, removeLeftovers, sweeper } from "./sweep.ts"
 import { TempFile } from "./temp-file.ts"
+import { Trash } from "./trash.ts"
 
 const heartbeatMs = 60_000
 const abandonedMs = 600_000
@@ -45,6 +46,7 @@ export class StagingArea implements AsyncDisposable {
   readonly #heartbeat: NodeJS.Timeout
   readonly #device: number
   readonly #report: (error: unknown) => void
+  readonly trash: Trash
   readonly #markers = new Markers(() => this.#own)
   readonly #undeletable = new Set<StagedEntry>()
   #retryMs = minRetryMs
@@ -54,6 +56,7 @@ export class StagingArea implements AsyncDisposable {
 
   constructor(root: DirectoryHandle, report: (error: unknown) => void) {
     this.#report = report
+    this.trash = new Trash(root)
     using reserved = openOrMake(root, reservedDirectory)
     this.#workDirectory = openOrMake(reserved, "work")
     this.#makeUnlessFull()
@@ -185,7 +188,7 @@ export class StagingArea implements AsyncDisposable {
     }
     const trash = await this.createEntry(parent)
     try {
-      await moveToTrash(parent, name, trash)
+      await this.trash.move(parent, name, trash)
     } catch (error) {
       trash.release()
       throw error
@@ -207,7 +210,7 @@ export class StagingArea implements AsyncDisposable {
     const note = `${trash.name}${noteSuffix}`
     try {
       await folder.makeLink(note, `${readlinkSync(to.parent.path)}/${to.name}`)
-      await moveToTrash(to.parent, to.name, trash)
+      await this.trash.move(to.parent, to.name, trash)
       await restoreOnError(() => this.#moveOver(to, move), to, trash)
     } catch (error) {
       // Nobody could reach, or would count, an old entry that could not be restored.
@@ -236,6 +239,7 @@ export class StagingArea implements AsyncDisposable {
     if (isRemoved === false && this.#undeletable.size < maxRetried) this.#retryLater(trash)
     else {
       this.#undeletable.delete(trash)
+      if (isRemoved) this.trash.delete(trash)
       trash.release()
     }
   }
@@ -292,24 +296,6 @@ export class StagingArea implements AsyncDisposable {
     await removeTree(TreeDirectory.of(this.#workDirectory, sweeper), this.#id, () => `${this.#id}-${this.#nextName()}`)
     this.#openedOwn?.[Symbol.dispose]()
     this.#workDirectory[Symbol.dispose]()
-  }
-}
-
-/** Opens a directory that its owner closed, moves it, and restores its mode if the move fails. */
-async function moveToTrash(parent: TreeDirectory, name: EntryName, trash: StagedEntry): Promise<void> {
-  const move = () => parent.rename(name, trash.parent, trash.name)
-  try {
-    await move()
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EACCES") throw error
-    const mode = (await parent.lstat(name))?.mode ?? 0o755
-    await parent.chmodDirectory(name, 0o700)
-    try {
-      await move()
-    } catch (again) {
-      await parent.chmodDirectory(name, mode & 0o7777)
-      throw again
-    }
   }
 }
 

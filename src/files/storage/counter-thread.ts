@@ -5,6 +5,7 @@ import { DirectoryHandle } from "../tree/directory-handle.ts"
 import { type LabelOptions, QuotaProjectLabels } from "./quota-project-labels.ts"
 import { StorageScan } from "./scan.ts"
 import type { StorageAccount, StorageCount, StorageSettings } from "./storage.ts"
+import type { TrashPart } from "./trash-parts.ts"
 
 /*
  * The thread that counts and labels stored files. It shares the worker's rights and descriptors,
@@ -15,6 +16,8 @@ import type { StorageAccount, StorageCount, StorageSettings } from "./storage.ts
 export interface CountRequest {
   id: number
   account: StorageAccount
+  /** The account's directories in the trash. */
+  trash: readonly TrashPart[]
   /** Undefined: no entry is labelled. */
   labels: LabelOptions | undefined
   /** Milliseconds of its own time. */
@@ -58,8 +61,8 @@ port.on("message", (request: CountRequest) => {
   if (!isWorking) work().catch(fail)
 })
 
-function begin({ id, account, labels, maxMs }: CountRequest): void {
-  const scan = new StorageScan(root, account, settings, labels && new QuotaProjectLabels(labels))
+function begin({ id, account, trash, labels, maxMs }: CountRequest): void {
+  const scan = new StorageScan(root, account, settings, { labels: labels && new QuotaProjectLabels(labels), trash })
   running.push({ id, scan, steps: scan.steps(), maxMs, spentMs: 0 })
 }
 

@@ -1,9 +1,11 @@
 import { extname, join } from "node:path"
 import { Worker } from "node:worker_threads"
+import type { TrashedDirectory } from "../staging/trash.ts"
 import type { DirectoryHandle } from "../tree/directory-handle.ts"
 import type { CounterData, CountReply, CountRequest } from "./counter-thread.ts"
 import { quotaProjectId } from "./quota-project.ts"
 import type { StorageAccount, StorageCount, StorageSettings } from "./storage.ts"
+import { trashOf } from "./trash-parts.ts"
 
 /** An idle thread ends after so long and frees its memory. */
 const idleMs = 30_000
@@ -27,9 +29,12 @@ export class StorageCounter implements AsyncDisposable {
   readonly #labelled = new Set<number>()
   #closed = false
 
-  constructor(root: DirectoryHandle, settings: StorageSettings) {
+  readonly #trash: () => readonly TrashedDirectory[]
+
+  constructor(root: DirectoryHandle, settings: StorageSettings, trash: () => readonly TrashedDirectory[]) {
     this.#root = root
     this.#settings = settings
+    this.#trash = trash
   }
 
   async count(account: StorageAccount): Promise<StorageCount> {
@@ -37,7 +42,7 @@ export class StorageCounter implements AsyncDisposable {
     const checksFiles = !this.#labelled.has(account.userId)
     const project = firstProject === undefined ? undefined : quotaProjectId(account.userId, firstProject)
     const labels = project === undefined ? undefined : { project, firstProject, checksFiles }
-    const count = await this.#scan({ account, labels, maxMs: maxCountMs })
+    const count = await this.#scan({ account, trash: trashOf(account, this.#trash()), labels, maxMs: maxCountMs })
     if (count.isComplete && count.refused === 0) this.#labelled.add(account.userId)
     else this.#labelled.delete(account.userId)
     return count
@@ -46,7 +51,7 @@ export class StorageCounter implements AsyncDisposable {
   /** Gives everything below a path the ID of a project, and returns how many entries it refused. */
   async label(path: string, project: number): Promise<number> {
     const account = { name: "", userId: 0, roots: [path], excluded: [], subAreas: [] }
-    const { refused } = await this.#scan({ account, labels: { project, checksFiles: true }, maxMs: Number.POSITIVE_INFINITY })
+    const { refused } = await this.#scan({ account, trash: [], labels: { project, checksFiles: true }, maxMs: Number.POSITIVE_INFINITY })
     return refused
   }
 

@@ -1,6 +1,7 @@
 import { type Stats, statfsSync, statSync } from "node:fs"
 import { Failure } from "#contract"
 import type { Authority } from "../access/authority.ts"
+import type { TrashedDirectory } from "../staging/trash.ts"
 import type { DirectoryHandle } from "../tree/directory-handle.ts"
 import type { TreeDirectory } from "../tree/tree-directory.ts"
 import { StorageCounter } from "./counter.ts"
@@ -84,11 +85,16 @@ export class StorageLedger implements AsyncDisposable {
   /** The files that downloads have open. */
   readonly openFiles: OpenFiles
 
-  constructor(parts: { root: DirectoryHandle; authority: Authority; settings: StorageSettings }) {
+  constructor(parts: {
+    root: DirectoryHandle
+    authority: Authority
+    settings: StorageSettings
+    trash?: () => readonly TrashedDirectory[]
+  }) {
     this.#authority = parts.authority
     this.#settings = parts.settings
     this.#root = parts.root
-    this.#counter = new StorageCounter(parts.root, parts.settings)
+    this.#counter = new StorageCounter(parts.root, parts.settings, parts.trash ?? (() => []))
     this.openFiles = new OpenFiles({
       sizeOf: (file) => this.sizeOf(file),
       onDeleted: (reader) => void this.#endDeletedBeyondLimit(reader).catch(() => {}),

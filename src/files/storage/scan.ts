@@ -3,6 +3,7 @@ import type { DirectoryHandle, EntryName } from "../tree/directory-handle.ts"
 import { DeepScan } from "./deep-scan.ts"
 import type { QuotaProjectLabels } from "./quota-project-labels.ts"
 import type { StorageAccount, StorageCount, StorageSettings } from "./storage.ts"
+import type { TrashPart } from "./trash-parts.ts"
 
 /** Levels that are open at the same time. */
 const maxOpenLevels = 16
@@ -51,10 +52,18 @@ export class StorageScan {
   readonly #seen = new Set<string>()
   readonly #labels: QuotaProjectLabels | undefined
 
+  readonly #trash: readonly TrashPart[]
+
   /** `labels` labels all entries that are counted. */
-  constructor(root: DirectoryHandle, account: StorageAccount, settings: ScanSettings, labels?: QuotaProjectLabels) {
+  constructor(
+    root: DirectoryHandle,
+    account: StorageAccount,
+    settings: ScanSettings,
+    { labels, trash = [] }: { labels?: QuotaProjectLabels | undefined; trash?: readonly TrashPart[] } = {},
+  ) {
     this.#root = root
     this.#labels = labels
+    this.#trash = trash
     this.#account = account
     this.#settings = settings
   }
@@ -78,6 +87,26 @@ export class StorageScan {
       this.#areas.set(root, 0)
       const mark = namesOf(root).reduce<Mark | undefined>((at, name) => at?.below.get(name), marks)
       yield* this.#open({ root, names: [], area: root, mark })
+    }
+    for (const [folder, parts] of Map.groupBy(this.#trash, (part) => part.folder)) yield* this.#scanTrash(folder, parts)
+  }
+
+  *#scanTrash(folder: string, parts: readonly TrashPart[]): Generator<void> {
+    const byName = new Map(parts.map((part) => [part.name, part]))
+    using held = attempted(() => openRoot(this.#root, folder))
+    const entries = held && opened(held)
+    if (!held || !entries) return
+    try {
+      for (let entry = entries.readSync(); entry; entry = entries.readSync()) {
+        yield
+        // Its directories are moved beside it before they are removed, under its name with a number.
+        const part = byName.get(entry.name.toString("latin1").split("-", 1)[0] ?? "")
+        if (!part) continue
+        const { root, names, area } = part
+        yield* this.#entry(held, { root, names: [...names, entry.name], area, mark: undefined }, { level: 0, labelsFiles: false })
+      }
+    } finally {
+      entries.closeSync()
     }
   }
 
@@ -183,17 +212,13 @@ function openRoot(root: DirectoryHandle, path: string): DirectoryHandle {
   return here
 }
 
-function opened(directory: DirectoryHandle) {
-  try {
-    return directory.readEntries()
-  } catch {
-    return undefined
-  }
-}
+const opened = (directory: DirectoryHandle) => attempted(() => directory.readEntries())
 
-function look(directory: DirectoryHandle, name: EntryName): Stats | undefined {
+const look = (directory: DirectoryHandle, name: EntryName) => attempted(() => directory.lstat(name))
+
+function attempted<T>(what: () => T): T | undefined {
   try {
-    return directory.lstat(name)
+    return what()
   } catch {
     return undefined
   }
