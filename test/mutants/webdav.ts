@@ -4,6 +4,7 @@ import { at, faults } from "./mutant.ts"
 
 const amplification = ["src/files/requests/amplification.integration.test.ts"]
 const manyProperties = ["src/files/properties/property-table.test.ts"]
+const staleProperties = ["src/files/properties/stale-properties.integration.test.ts"]
 const budget = ["src/files/properties/property-budget.test.ts"]
 
 const uploads = ["src/files/uploads/tus.test.ts"]
@@ -448,6 +449,27 @@ export const webdav = [
   ...faults("src/files/properties/dead-properties.ts", budget, [
     ["on a full disk no property is removed", at("DeadProperties.patch", "(onlyRemoves"), "(false"],
     ["a copy's properties have no bound", at("DeadProperties.move", "this.#table.hasRoomAt(path, to, isGuest) ?"), "path !== to ?"],
+  ]),
+  ...faults("src/files/properties/stale-properties.ts", staleProperties, [
+    ["properties of deleted files fill a budget for ever", at("StaleProperties.#removeUnlessMade", "this.#properties.remove(path)"), "{}"],
+    [
+      "properties of an entry that is just moved are lost",
+      at("StaleProperties.#removeUnlessMade", "using _lock = await this.#pathLocks.acquire([names])"),
+      "",
+    ],
+    ["all entries of a tree are checked for each PROPPATCH", at("StaleProperties.removeAround", "this.#checks.set(owner, check)"), ""],
+  ]),
+  ...faults("src/files/tree/local-file-tree.ts", staleProperties, [
+    [
+      "a dataset that changes hands loses its properties",
+      at("LocalFileTree.#move", "this.#properties.move(joinPath(source), joinPath(target))"),
+      "",
+    ],
+    [
+      "the next dataset of a name has the properties of the last",
+      at("LocalFileTree.#remove", "this.#properties.remove(joinPath(names))"),
+      "",
+    ],
   ]),
   ...faults("src/files/properties/dead-properties.ts", manyProperties, [
     ["copied properties delay everybody's requests", at("DeadProperties.#copyInSlices", "await yielder.pause()"), ""],

@@ -1,4 +1,5 @@
 import { bounds } from "#contract"
+import { Yielder } from "#kit"
 import { checkWritePreconditions, validatorsOf } from "../access/preconditions.ts"
 import { invalid } from "../failures.ts"
 import { checkLocks } from "../locks/lock-check.ts"
@@ -37,6 +38,10 @@ export async function proppatch(request: DavRequest): Promise<void> {
   // Removing properties needs no space.
   using _room = bytes > 0 ? await request.context.storage.reserve(await request.storageAccount(), request.root, { bytes }) : undefined
   const isGuest = !(await request.isOwner())
+  const { deadProperties, staleProperties, scheduler } = request.context
+  const changes = wanted.map((one) => ({ key: propertyKey(one), value: one.value }))
+  if (!deadProperties.hasRoomFor(request.path, changes, { isGuest }))
+    await staleProperties.removeAround(request.path, { root: request.root, yielder: new Yielder(scheduler, request.userId) })
   using _lock = await request.lockPaths(request.names)
   await request.assertWritable()
   const isDirectory = await checkPreconditionsAndLocks(request)
@@ -44,12 +49,7 @@ export async function proppatch(request: DavRequest): Promise<void> {
   await request.assertWritable()
   const isProtected = (one: PropertyName) => one.ns === davNamespace
   const refused = wanted.some(isProtected)
-  if (!refused)
-    request.context.deadProperties.patch(
-      request.path,
-      wanted.map((one) => ({ key: propertyKey(one), value: one.value })),
-      { isGuest },
-    )
+  if (!refused) deadProperties.patch(request.path, changes, { isGuest })
   const stats = refused
     ? [
         propstat(wanted.filter(isProtected), protectedStatus),

@@ -7,6 +7,7 @@ import { createDavServer } from "../dav-server.ts"
 import { LockTable } from "../locks/lock-table.ts"
 import { DeadProperties } from "../properties/dead-properties.ts"
 import { createLiveProperties } from "../properties/live-properties.ts"
+import { StaleProperties } from "../properties/stale-properties.ts"
 import { relayedAddress, relaySigner } from "../relay/relayed-address.ts"
 import type { FilesContext } from "../requests/dav-request.ts"
 import { PathLocks } from "../requests/path-locks.ts"
@@ -40,6 +41,8 @@ export class FileServer implements AsyncDisposable {
     const staging = openStagingArea(root, report)
     const storage = new StorageLedger({ root, authority, settings: settings.storage, trash: () => staging.trash.list() })
     const rights = new RightsCache(authority)
+    const pathLocks = new PathLocks()
+    const deadProperties = new DeadProperties(root, report)
     this.#context = {
       root,
       rights,
@@ -47,8 +50,9 @@ export class FileServer implements AsyncDisposable {
       uploads: new UploadStore({ root, staging, storage, rights }),
       liveProperties: createLiveProperties(root, locks),
       locks,
-      pathLocks: new PathLocks(),
-      deadProperties: new DeadProperties(root, report),
+      pathLocks,
+      deadProperties,
+      staleProperties: new StaleProperties(deadProperties, pathLocks),
       storage,
       requestLimiter: new RequestLimiter(),
       copyQueue: new CopyQueue(),
@@ -75,7 +79,7 @@ export class FileServer implements AsyncDisposable {
         }),
       pending,
     })
-    this.treeWorker = new TreeWorker(new LocalFileTree(root, this.#context.staging, this.#context.storage))
+    this.treeWorker = new TreeWorker(new LocalFileTree({ root, staging, storage, properties: deadProperties }))
     const sweep = () => this.#sweep()
     this.#sweepers = [setInterval(sweep, sweepEveryMs), ...earlySweepsMs.map((ms) => setTimeout(sweep, ms))]
     for (const each of this.#sweepers) each.unref()

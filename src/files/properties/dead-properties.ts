@@ -14,6 +14,8 @@ export interface StagedProperties extends Disposable {
   readonly path: string
 }
 
+type PropertyChanges = readonly { key: string; value: string | null }[]
+
 type PathsWithProperties = Generator<[string, ReadonlyMap<string, string>]>
 
 /** A copy of what is below a path. */
@@ -29,7 +31,8 @@ interface PropertyCopy {
 /**
  * Properties that clients stored with PROPPATCH, by path. They are loaded into memory on first use;
  * changes are appended to a log. Each owner's tree has a budget. Removals work with a full budget
- * and on a full disk. An entry that a container renames loses its properties.
+ * and on a full disk. An entry that a container renames loses its properties; see
+ * `StaleProperties`.
  */
 export class DeadProperties implements Disposable {
   readonly #table = new PropertyTable()
@@ -54,12 +57,24 @@ export class DeadProperties implements Disposable {
     return this.#table.isEmpty ? undefined : this.#table
   }
 
-  /** Applies all changes; null removes one. */
-  patch(path: string, changes: readonly { key: string; value: string | null }[], { isGuest = false } = {}): void {
+  /** The path and the paths below it that have properties. */
+  entriesWithin(path: string): Iterable<[string, ReadonlyMap<string, string>]> {
     this.#load()
+    return this.#table.entriesWithin(path)
+  }
+
+  /** Whether the owner's budget has room for all changes. */
+  hasRoomFor(path: string, changes: PropertyChanges, { isGuest = false } = {}): boolean {
+    this.#load()
+    return changes.every(({ value }) => value === null) || this.#table.hasRoomFor(path, changes, isGuest)
+  }
+
+  /** Applies all changes; null removes one. */
+  patch(path: string, changes: PropertyChanges, { isGuest = false } = {}): void {
+    const hasRoom = this.hasRoomFor(path, changes, { isGuest })
     const onlyRemoves = changes.every(({ value }) => value === null)
     if (!onlyRemoves && !this.#table.fitsEntryLimit(path, changes)) throw entryBudgetExceeded()
-    if (!onlyRemoves && !this.#table.hasRoomFor(path, changes, isGuest)) throw ownerBudgetExceeded(path)
+    if (!hasRoom) throw ownerBudgetExceeded(path)
     const entries = changes.map(({ key, value }) => (value === null ? { unset: path, key } : { set: path, key, value }))
     if (onlyRemoves) this.#applyEvenIfFull(entries)
     else this.#write(entries)

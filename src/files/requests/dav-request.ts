@@ -9,6 +9,7 @@ import type { LockTable } from "../locks/lock-table.ts"
 import { releaseStaleLocksAround } from "../locks/stale-locks.ts"
 import type { DeadProperties } from "../properties/dead-properties.ts"
 import type { LiveProperties } from "../properties/live-properties.ts"
+import type { StaleProperties } from "../properties/stale-properties.ts"
 import type { StagingArea } from "../staging/staging-area.ts"
 import type { StorageLedger } from "../storage/ledger.ts"
 import type { DirectoryHandle } from "../tree/directory-handle.ts"
@@ -30,6 +31,7 @@ export interface FilesContext {
   /** For changes that may not overlap. */
   pathLocks: PathLocks
   deadProperties: DeadProperties
+  staleProperties: StaleProperties
   storage: StorageLedger
   requestLimiter: RequestLimiter
   copyQueue: CopyQueue

@@ -6,6 +6,7 @@ import { test } from "node:test"
 import { setImmediate as turn } from "node:timers/promises"
 import { bounds, Failure } from "#contract"
 import { eventually } from "../../../test/fixtures/eventually.ts"
+import { DeadProperties } from "../properties/dead-properties.ts"
 import { withDiskTurn } from "../requests/disk-turns.ts"
 import { StagingArea } from "../staging/staging-area.ts"
 import type { StorageLedger } from "../storage/ledger.ts"
@@ -33,7 +34,8 @@ test("a person's copies of code wait for each other and not for another person's
     begun.push(account)
     return end
   }
-  const tree = new LocalFileTree(root, staging, { reserve } as unknown as StorageLedger)
+  using properties = new DeadProperties(root)
+  const tree = new LocalFileTree({ root, staging, storage: { reserve } as unknown as StorageLedger, properties })
   const copy = (account: string, i: number) =>
     tree.run({ op: "copyTree", from: "/code", to: `/${account}${i}`, limits: {}, replace: true, maxMs: 60_000, account }, {})
   const copies = Array.from({ length: 20 }, (_, i) => assert.rejects(copy("ann", i), full))

@@ -1,7 +1,8 @@
 import { Failure } from "#contract"
 import { deadline, splitPath } from "#kit"
 import { fileFailure, forbidden, invalid } from "../failures.ts"
-import { isReservedName } from "../requests/address.ts"
+import type { DeadProperties } from "../properties/dead-properties.ts"
+import { isReservedName, joinPath } from "../requests/address.ts"
 import { CopyQueue } from "../requests/request-limiter.ts"
 import type { StagingArea } from "../staging/staging-area.ts"
 import type { StorageLedger } from "../storage/ledger.ts"
@@ -26,13 +27,15 @@ export class LocalFileTree {
   readonly #root: DirectoryHandle
   readonly #staging: StagingArea
   readonly #storage: StorageLedger
+  readonly #properties: DeadProperties
   /** A copy takes a buffer and descriptors, and its person may request thousands at once. */
   readonly #copies = new CopyQueue<string>()
 
-  constructor(root: DirectoryHandle, staging: StagingArea, storage: StorageLedger) {
-    this.#root = root
-    this.#staging = staging
-    this.#storage = storage
+  constructor(parts: { root: DirectoryHandle; staging: StagingArea; storage: StorageLedger; properties: DeadProperties }) {
+    this.#root = parts.root
+    this.#staging = parts.staging
+    this.#storage = parts.storage
+    this.#properties = parts.properties
   }
 
   async run(operation: TreeOperation, options: TreeOperationOptions): Promise<unknown> {
@@ -85,6 +88,7 @@ export class LocalFileTree {
     try {
       using parent = await this.#rootFor(path).openDescendant(names.slice(0, -1))
       await parent.removeDirectory(names.at(-1) ?? "")
+      this.#properties.remove(joinPath(names))
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
       if (!isAbsence(error) && code !== "ENOTEMPTY" && code !== "EEXIST") throwRefusal(path, error)
@@ -107,7 +111,7 @@ export class LocalFileTree {
       const entry = { parent: above, name: source.at(-1) ?? "" }
       const copied = await copyToStaging(operation, { entry, staged, room, options: { ...options, signal } })
       if (!(await staged.parent.lstat(staged.name))?.isDirectory()) throw notDirectory(from)
-      if (replace) await (await this.#staging.replace({ parent, name }, () => staged.parent.rename(staged.name, parent, name))).emptied
+      if (replace) await this.#replace(target, { parent, name }, staged)
       else if (!(await renameUnlessTaken(staged, { parent, name }))) return null
       room.commit(copied.bytes)
       return copied
@@ -115,6 +119,12 @@ export class LocalFileTree {
       if (!options.signal?.aborted && (error as Error).name === "TimeoutError") throw tooLong(from, maxMs)
       return throwRefusal(from, error)
     }
+  }
+
+  async #replace(names: readonly string[], to: Entry & { name: string }, staged: Entry): Promise<void> {
+    const { emptied } = await this.#staging.replace(to, () => staged.parent.rename(staged.name, to.parent, to.name))
+    this.#properties.remove(joinPath(names))
+    await emptied
   }
 
   async #move(from: string, to: string): Promise<boolean> {
@@ -127,6 +137,7 @@ export class LocalFileTree {
         using above = await this.#rootFor(from).openDescendant(source.slice(0, -1))
         if (!(await above.lstat(name))?.isDirectory()) return false
         await above.rename(name, parent, target.at(-1) ?? "")
+        this.#properties.move(joinPath(source), joinPath(target))
         return true
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code === "ENOENT") return false
@@ -163,7 +174,10 @@ export class LocalFileTree {
     try {
       using parent = await this.#rootFor(path).openDescendant(names.slice(0, -1))
       const name = names.at(-1) ?? ""
-      if (await parent.lstat(name)) await (await this.#staging.discard(parent, name)).emptied
+      if (!(await parent.lstat(name))) return
+      const { emptied } = await this.#staging.discard(parent, name)
+      this.#properties.remove(joinPath(names))
+      await emptied
     } catch (error) {
       if (!isAbsence(error)) throwRefusal(path, error)
     }
