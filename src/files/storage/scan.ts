@@ -99,7 +99,7 @@ export class StorageScan {
     try {
       for (let entry = entries.readSync(); entry; entry = entries.readSync()) {
         yield
-        // Its directories are moved beside it before they are removed, under its name with a number.
+        // Directories in it are first moved beside it, under its name with a number.
         const part = byName.get(entry.name.toString("latin1").split("-", 1)[0] ?? "")
         if (!part) continue
         const { root, names, area } = part
