@@ -23,7 +23,7 @@ function isControlRequest({ method, headers, url = "" }: IncomingMessage): boole
 }
 
 interface UpgradeContext {
-  state: () => Pick<ServerState, "rateLimiter" | "followedOutputs">
+  state: () => Pick<ServerState, "rateLimiter" | "followedOutputs" | "changes">
   hosts: AllowedHosts
   proxies: TrustedProxies
 }
@@ -52,9 +52,12 @@ async function handleControlUpgrade(
 
 /** Administrators have no limits. */
 function limitsOf({ userId, isAdmin }: Caller, state: UpgradeContext["state"]): ControlUpgrade["limits"] {
-  if (isAdmin) return { countProgram: () => {}, readOutput: (work) => work() }
+  if (isAdmin) return { recordProgram: (record) => record(), readOutput: (work) => work() }
   return {
-    countProgram: () => state().rateLimiter.consume(userId, "writes"),
+    recordProgram: async (record) => {
+      state().rateLimiter.consume(userId, "writes")
+      await state().changes.run(userId, record)
+    },
     readOutput: async (work) => {
       state().rateLimiter.consume(userId, "streams")
       await state().followedOutputs.run(userId, work)

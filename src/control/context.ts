@@ -23,8 +23,8 @@ export interface ControlOptions {
 
 /** The limits of the API for a person, which streams share. Both throw a 429 beyond them. */
 export interface ApiLimits {
-  /** Counts a program against the rate of writes. */
-  countProgram(): void
+  /** Counts a program against the rate of writes, and records it in turns with other changes. */
+  recordProgram(record: () => Promise<void>): Promise<void>
   /** Counts a read of a run's output against the rate of streams, and runs it among those open. */
   readOutput(work: () => Promise<void>): Promise<void>
 }

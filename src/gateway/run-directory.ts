@@ -31,8 +31,11 @@ export interface RunDirectory {
    */
   canOpen(visitor: Visitor, runId: number): Promise<boolean>
 
-  /** Uses a ticket, in whichever process. False if it was used before or expired at `endsAt`. */
-  claimTicket(ticket: { id: string; endsAt: number }): Promise<boolean>
+  /**
+   * Uses a person's ticket, in whichever process. False if it was used before or expired at
+   * `endsAt`. Throws a `Failure` (429) if too many of the person's wait.
+   */
+  claimTicket(ticket: { id: string; endsAt: number; userId: number }): Promise<boolean>
 
   /**
    * Records a rejected request for the audit. `code` is the failure's, or `hidden` for a run that

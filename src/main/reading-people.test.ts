@@ -22,3 +22,22 @@ test("requests for somebody else's run read as the person who sent them", async 
   assert.equal(await directory.canOpen({ userId: 7, credentialId: "token:1" }, 1), false)
   assert.deepEqual(readers, [7])
 })
+
+test("one person's tickets are used one after another, and another's does not wait for them", async () => {
+  const gate = Promise.withResolvers<boolean>()
+  let count = 0
+  const change = async () => {
+    count += 1
+    return gate.promise
+  }
+  const parts = { store: { change } } as unknown as Parameters<typeof createRunDirectory>[0]
+  const directory = createRunDirectory(parts)
+  const use = (userId: number) => directory.claimTicket({ id: "ticket x", endsAt: 1, userId })
+  const all = Array.from({ length: 5 }, () => use(7))
+  all.push(use(8))
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.equal(count, 2)
+  gate.resolve(true)
+  assert.deepEqual(new Set(await Promise.all(all)), new Set([true]))
+  assert.equal(count, 6)
+})

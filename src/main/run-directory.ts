@@ -1,6 +1,8 @@
 import { AuthenticationFailure, type Caller, decideWithGrants, type Identity, missingResource, runResource, scopedRunId } from "#access"
+import { bounds } from "#contract"
 import type { Events } from "#events"
 import type { PortAssignments, RunDirectory, Visitor } from "#gateway"
+import { PersonLimiter } from "#http"
 import type { Logger } from "#kit"
 import type { Runs } from "#runs"
 import { readAsPerson, type Store } from "#store"
@@ -12,6 +14,12 @@ import { toAccessRefusal, unauthenticatedUser } from "./access-refusal.ts"
  */
 export function createRunDirectory(made: { store: Store; identity: Identity; events: Events; runs: Runs; logger: Logger }): RunDirectory {
   const { store, identity, events, runs, logger } = made
+  // A person may open thousands of tickets, and use all of them at once.
+  const claims = new PersonLimiter({
+    maxRunning: bounds.rates.changes.value,
+    maxWaiting: bounds.rates.waitingChanges.value,
+    message: (count) => `${count} of your ways into runs are being opened already; try again`,
+  })
   const visitorOf = (caller: Caller): Visitor => {
     const only = scopedRunId(caller)
     return { userId: caller.userId, credentialId: caller.credential.id, ...(only === undefined ? {} : { scopedRunId: only }) }
@@ -35,7 +43,7 @@ export function createRunDirectory(made: { store: Store; identity: Identity; eve
     },
     // Each request of somebody who does not own the run reads grants.
     canOpen: (visitor, runId) => readAsPerson(visitor.userId, () => canOpen(visitor, runId)),
-    claimTicket: (ticket) => store.change((tx) => tx.proofs.use(ticket), { urgent: true }),
+    claimTicket: ({ userId, ...ticket }) => claims.run(userId, () => store.change((tx) => tx.proofs.use(ticket), { urgent: true })),
     recordRefusal({ visitor, address, code }) {
       const name = async () =>
         (visitor && (await identity.refreshCaller(visitor.userId, visitor.credentialId))?.userName) ?? unauthenticatedUser

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { openExec } from "#channel"
 import { PersonLimiter } from "#http"
 import { sendRequest } from "../api/http-client.ts"
+import { connectTo, runToEnd } from "../control/control-client.ts"
 import { startTestServer } from "../test-server.ts"
 
 /*
@@ -58,4 +60,16 @@ test("starts, stops and extensions of runs take turns with the other changes of 
     stopAgain: await countOf(() => ann.client.stopRun({ query: { ID: id } })),
   }
   assert.deepEqual(counts, { start: 2, keep: 1, stop: 1, stopAgain: 0 })
+})
+
+test("programs in runs are recorded in turns with the other changes of their person", async (t) => {
+  await using server = await startTestServer()
+  const ann = await server.person("ann")
+  const { ID: ImageID } = await ann.client.createImage({ body: { Name: "i", Image: "fake/http", Port: "8080" } })
+  const { ID: ProjectID } = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID } })
+  const { ControlURL } = await ann.client.startRun({ body: { ProjectID } })
+  using connection = await connectTo(ControlURL, ann.authorization)
+  const counted = t.mock.method(PersonLimiter.prototype, "run")
+  await Promise.all(Array.from({ length: 5 }, () => runToEnd(openExec(connection, { command: ["sh", "-c", "exit 0"] }))))
+  assert.equal(counted.mock.callCount(), 5)
 })

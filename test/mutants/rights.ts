@@ -122,6 +122,22 @@ export const rights = [
     ],
   ),
   ...faults(
+    "src/main/run-directory.ts",
+    ["src/main/reading-people.test.ts"],
+    [
+      [
+        "one person's tickets are used before everybody's changes",
+        at("createRunDirectory", "claims.run(userId, () => store.change((tx) => tx.proofs.use(ticket), { urgent: true }))"),
+        "store.change((tx) => tx.proofs.use(ticket), { urgent: userId > 0 })",
+      ],
+    ],
+  ),
+  ...faults(
+    "src/api/control.ts",
+    ["test/attacks/changes.test.ts"],
+    [["one person's programs are recorded before everybody's changes", at("limitsOf", "state().changes.run(userId, record)"), "record()"]],
+  ),
+  ...faults(
     "src/api/handlers/resources/owned-resource.ts",
     ["src/api/handlers/resources/owned-resource.test.ts"],
     [

@@ -22,7 +22,7 @@ test("what an image's program prints while it receives a copy counts against the
   }
   const context = {
     usage: { addCopy: () => ({ [Symbol.dispose]() {} }), addWideWindow: () => undefined },
-    limits: { countProgram: () => {} },
+    limits: { recordProgram: (record: () => Promise<void>) => record() },
     store: { change: async () => {} },
     engine: { exec: async () => program },
     caller: { userId: 7, userName: "ann" },

@@ -23,9 +23,9 @@ export async function startProgram({ engine, run, signal, caller }: ConnectionCo
  * Records in the audit that a person acts inside a run, at the rate that the API allows for writes.
  */
 export async function auditProgram(context: ConnectionContext, verb: "shell" | "exec" | "copy" | "listen"): Promise<void> {
-  const { store, events, actor, run } = context
-  await withStreamErrors(async () => context.limits.countProgram())
-  await store.change((tx) => events.runRequested(tx, { actor, verb, run }))
+  const { store, events, actor, run, limits } = context
+  const record = () => store.change((tx) => events.runRequested(tx, { actor, verb, run }))
+  await withStreamErrors(() => limits.recordProgram(record))
 }
 
 /** A refusal of the API's limits ends the stream. */

@@ -76,9 +76,9 @@ export class Tickets {
     return { id, key, visitor, nonce, path, endsAt: issuedAt + ticketLifetimeMs }
   }
 
-  /** Uses a ticket. False when it was used before or has expired. */
-  async use({ id, endsAt }: { id: string; endsAt: number }): Promise<boolean> {
-    return endsAt > this.#clock.now() && (await this.#runs.claimTicket({ id: `ticket ${id}`, endsAt }))
+  /** Uses a ticket. False when it was used before or has expired. Throws as `claimTicket` does. */
+  async use({ id, endsAt, visitor }: Pick<Ticket, "id" | "visitor"> & { endsAt: number }): Promise<boolean> {
+    return endsAt > this.#clock.now() && (await this.#runs.claimTicket({ id: `ticket ${id}`, endsAt, userId: visitor.userId }))
   }
 }
 
