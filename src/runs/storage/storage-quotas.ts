@@ -130,8 +130,8 @@ export class StorageQuotas {
   }
 
   /**
-   * Home, datasets, and the released code of projects. Other people's datasets below them count for
-   * their owners; the person's own datasets below them are separate areas.
+   * Home, datasets, and the released code of projects, also of deleted ones. Other people's
+   * datasets below them count for their owners; the person's own ones are separate areas.
    */
   async #accountOf(user: UserRow): Promise<StorageAccount> {
     const known = this.#accounts.get(user.userName)
@@ -157,7 +157,10 @@ export class StorageQuotas {
       // A list lacks long directories.
       return { rows: await this.#store.data.parts(rows.map((row) => row.id)), total }
     })
-    const projects = await all((page) => this.#store.projects.list({ where: { userId: id } }, unrestrictedViewer, page))
+    // Deleted ones keep their released code, to be restored with it.
+    const projectsThat = (deleted: boolean) =>
+      all((page) => this.#store.projects.list({ where: { userId: id }, deleted }, unrestrictedViewer, page))
+    const projects = [...(await projectsThat(false)), ...(await projectsThat(true))]
     const own = new Set([home, ...datasets.map(({ accessInfo }) => accessInfo)])
     const outside = [...own].filter((root) => root === home || !root.startsWith(`${home}/`))
     const around = (await Promise.all(outside.map((root) => this.#store.data.overlapping(root)))).flat()
