@@ -13,6 +13,7 @@ import type { Reservation } from "../storage/reservation.ts"
 import { copyEntry } from "../tree/copy-entry.ts"
 import { CopyLimitError, type CopyTotals } from "../tree/copy-totals.ts"
 import { type Entry, type EntryLocation, locateExistingEntry, locateNewEntry } from "../tree/entry-location.ts"
+import { stateOfTree } from "../tree/measure-tree.ts"
 import { canMove } from "../tree/move-entry.ts"
 
 interface Transfer {
@@ -101,12 +102,14 @@ async function checkedEndpoints(transfer: Transfer): Promise<Endpoints> {
 async function copyInto(transfer: Transfer): Promise<void> {
   const { request } = transfer
   using room = await reserve(transfer)
-  await using staged = await copyToStaging(transfer, room)
+  await using copied = await copyToStaging(transfer, room)
+  const { staged } = copied
   using properties = await stageProperties(transfer)
   using _lock = await lockEntries(transfer)
   await request.assertStillAllowed()
   using endpoints = await checkedEndpoints(transfer)
   if (!(await staged.parent.lstat(staged.name))) throw notFound()
+  if (copied.sourceState !== (await sourceState(transfer, endpoints))) throw changed()
   // The look-ups may have waited for programs.
   await request.assertStillAllowed()
   const { stats } = endpoints.target
@@ -149,26 +152,33 @@ function updateStorage({ accounts, request, isMove }: Transfer, { source, target
   if (isMove && accounts.source !== accounts.target) storage.recordRemoval(accounts.source, source.stats)
 }
 
-async function copyToStaging(transfer: Transfer, room: Reservation): Promise<StagedEntry> {
+interface StagedCopy extends AsyncDisposable {
+  staged: StagedEntry
+  sourceState: string | undefined
+}
+
+const copyLimits = ({ clientGone }: DavRequest) => ({ maxEntries: bounds.files.copyEntries.value, signal: clientGone })
+
+/** A move removes its source, so what was written there meanwhile would be lost. */
+async function sourceState({ request, isMove }: Transfer, { source }: Endpoints): Promise<string | undefined> {
+  return isMove ? await stateOfTree(source, copyLimits(request)).catch((error) => throwCopyFailure(request, error)) : undefined
+}
+
+async function copyToStaging(transfer: Transfer, room: Reservation): Promise<StagedCopy> {
   const { request, isShallow, isMove } = transfer
   using _slot = await request.context.copyQueue.acquire(request.userId)
   using endpoints = await checkedEndpoints(transfer)
   await using stack = new AsyncDisposableStack()
   const staged = stack.use(await stageFor(request, endpoints))
   const onCopied = (what: CopyTotals) => room.extend(request.context.storage.maxSizeOf(what), staged.parent)
-  const options = {
-    withoutContent: isShallow,
-    preserveLinksAndTimes: isMove,
-    maxEntries: bounds.files.copyEntries.value,
-    signal: request.clientGone,
-    onCopied,
-  }
-  await copyEntry({ parent: endpoints.source.parent, name: endpoints.source.name }, staged, options).catch((error) =>
-    throwCopyFailure(request, error),
-  )
-  stack.move()
-  return staged
+  const options = { ...copyLimits(request), withoutContent: isShallow, preserveLinksAndTimes: isMove, onCopied }
+  const before = await sourceState(transfer, endpoints)
+  await copyEntry(endpoints.source, staged, options).catch((error) => throwCopyFailure(request, error))
+  const held = stack.move()
+  return { staged, sourceState: before, [Symbol.asyncDispose]: () => held.disposeAsync() }
 }
+
+const changed = (): Failure => new Failure("conflict", "A program changed it while it was copied, so nothing was moved; try again")
 
 /** A directory's content counts for the target's project from the start. */
 function stageFor({ context: { staging } }: DavRequest, { source, target }: Endpoints): Promise<StagedEntry> {

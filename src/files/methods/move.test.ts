@@ -13,6 +13,7 @@ import {
   symlinkSync,
   utimesSync,
   writeFileSync,
+  writeSync,
 } from "node:fs"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
@@ -79,6 +80,25 @@ test("a move into another mount preserves links, times and modes", async () => {
   for (const name of ["whole", "whole/run.sh"]) assert.equal(statSync(shared(name)).mtimeMs, 1_000_000_000_000, name)
   assert.deepEqual([statSync(shared("whole")).mode & 0o777, statSync(shared("whole/run.sh")).mode & 0o777], [0o750, 0o755])
   assert.equal(existsSync(server.at("whole")), false)
+})
+
+test("what a program writes while its directory is copied for a move is not lost", async () => {
+  server.makeDirectory("users/ann/written")
+  for (let i = 0; i < 300; i += 1) writeFileSync(server.at(`written/${i}`), "x")
+  const log = openSync(server.at("written/log"), "a")
+  let lines = 0
+  const writing = setInterval(() => {
+    lines += 1
+    writeSync(log, "line\n")
+  }, 1)
+  const answer = await server.ask("MOVE", "/users/ann/written", { headers: { destination: "/data/shared/written" } })
+  clearInterval(writing)
+  closeSync(log)
+  assert.deepEqual([answer.status, JSON.parse(answer.text).code], [409, "conflict"])
+  assert.equal(existsSync(shared("written")), false)
+  assert.equal(await move("/users/ann/written", "/data/shared/written"), 201)
+  assert.equal(statSync(shared("written/log")).size, lines * 5)
+  await eventually("nothing is left", () => server.unfinished().length === 0)
 })
 
 test("a move within one mount keeps the inode", async () => {
