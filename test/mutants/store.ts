@@ -290,16 +290,13 @@ export const store = [
       at("WriteAheadLog.flush", "throw this.#failure"),
       "const failed = this.#failure\n      this.#failure = undefined\n      throw failed",
     ],
-    [
-      "the log grows without end",
-      at("WriteAheadLog.foldIfLong", "if (log - checkpointed >= foldedPages || log >= maxPages)"),
-      "if (log < 0)",
-    ],
+    ["the log grows without end", at("WriteAheadLog.foldIfLong", "if (isDue || log - checkpointed >= foldedPages)"), "if (log < 0)"],
     [
       "the log is folded in the event loop",
-      at("WriteAheadLog.#startFolding", "foldInThread(this.#file)"),
-      "Promise.resolve(fold(this.#file))",
+      at("WriteAheadLog.#startFolding", "foldInThread({ file: this.#file, ...options })"),
+      "Promise.resolve(fold({ file: this.#file, ...options }))",
     ],
+    ["the event loop begins a folded log again", at("fold", "if (restarts) writeNothingNew(db)"), ""],
   ]),
   ...faults("src/store/sqlite/errors.ts", failures, [
     ["a full disk is an internal error", at("failureOf", "codes.full"), "9_999"],

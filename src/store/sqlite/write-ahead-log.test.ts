@@ -97,3 +97,22 @@ test("a thread folds a long log into the database, while requests read", { skip:
   // Each page is written to the log, and to the database.
   assert.ok(written < 1.5 * 240 * doc.length, `The event loop wrote ${written} bytes`)
 })
+
+test("a thread begins a folded log again, and flushes its head", async () => {
+  await using database = await sqliteDatabase()
+  const writer = new DatabaseSync(fileOf(database))
+  writer.exec("pragma journal_mode = wal; create table t (x)")
+  await using log = new WriteAheadLog(writer, fileOf(database))
+  const pages = () => (writer.prepare("pragma wal_checkpoint(noop)").get() as { log: number }).log
+  const write = (bytes: number) => writer.exec(`insert into t values (zeroblob(${bytes}))`)
+  write(20 * 2 ** 20)
+  assert.ok(pages() > 5_000)
+  await log.foldIfLong()
+  assert.ok(pages() < 10, `A long log has ${pages()} pages`)
+  write(2 ** 20)
+  writer.exec("pragma wal_checkpoint(passive)")
+  assert.ok(pages() > 200)
+  await log.foldIfLong()
+  assert.ok(pages() < 10, `A short log that was folded has ${pages()} pages`)
+  writer.close()
+})

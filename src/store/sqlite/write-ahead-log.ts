@@ -58,19 +58,21 @@ export class WriteAheadLog implements AsyncDisposable {
   }
 
   /**
-   * Called before a change. Folds a log that has become long; the change only waits for that if the
-   * log would grow on.
+   * Called before a change. Folds a log that has become long. The change only waits for that if the
+   * log would grow on, or if the change would begin a folded log again.
    */
   async foldIfLong(): Promise<void> {
     const { log, checkpointed } = this.#length.get() as { log: number; checkpointed: number }
-    if (log - checkpointed >= foldedPages || log >= maxPages) this.#folding ??= this.#startFolding()
+    const isDue = log >= maxPages || (log > 0 && log === checkpointed)
     // Most pages were folded while changes went on.
-    if (log >= maxPages) await this.#folding
+    if (isDue) await this.#folding
+    if (isDue || log - checkpointed >= foldedPages) this.#folding ??= this.#startFolding({ restarts: isDue })
+    if (isDue) await this.#folding
   }
 
   /** When it fails, as on a full disk, a later change tries again. */
-  #startFolding(): Promise<void> {
-    return foldInThread(this.#file)
+  #startFolding(options: { restarts: boolean }): Promise<void> {
+    return foldInThread({ file: this.#file, ...options })
       .catch(() => {})
       .finally(() => {
         this.#folding = undefined
@@ -83,15 +85,28 @@ export class WriteAheadLog implements AsyncDisposable {
   }
 }
 
-async function foldInThread(file: string): Promise<void> {
-  await once(new Worker(import.meta.filename, { workerData: { fold: file }, execArgv: [] }), "exit")
+interface Fold {
+  file: string
+  /** Whether the log is begun again, for which no change may be under way. */
+  restarts: boolean
+}
+
+async function foldInThread(what: Fold): Promise<void> {
+  await once(new Worker(import.meta.filename, { workerData: { fold: what }, execArgv: [] }), "exit")
 }
 
 /** Runs in the thread. */
-function fold(file: string): void {
+function fold({ file, restarts }: Fold): void {
   const db = new DatabaseSync(file)
   db.exec("pragma wal_checkpoint(passive)")
+  if (restarts) writeNothingNew(db)
   db.close()
 }
 
-if (!isMainThread && typeof workerData?.fold === "string") fold(workerData.fold)
+/** The first write to a folded log begins it again, and SQLite flushes the log's new head. */
+function writeNothingNew(db: DatabaseSync): void {
+  const { user_version: version } = db.prepare("pragma user_version").get() as { user_version: number }
+  db.exec(`pragma user_version = ${version}`)
+}
+
+if (!isMainThread && workerData?.fold) fold(workerData.fold)
