@@ -40,6 +40,11 @@ export const confinement = [
     [["an image has any number of layers", at("PullProgress.#countLayer", "<= maxLayers"), ">= 0"]],
   ),
   ...faults(
+    "src/engine/docker/firewall/neighbour-limits.ts",
+    ["src/engine/docker/firewall/neighbour-limits.test.ts"],
+    [["runs fill the kernel's table of neighbours", at("raiseNeighbourLimits", "< value"), "< 0"]],
+  ),
+  ...faults(
     "src/engine/docker/images/disk-guard.ts",
     ["src/engine/docker/images/disk-guard.test.ts"],
     [

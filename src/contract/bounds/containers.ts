@@ -79,6 +79,13 @@ export const containerBounds = {
     per: "image",
     beyond: "the start fails with `image_unavailable` or `image_too_large`",
   },
+  neighbours: {
+    what: "Neighbours in the kernel's table for all networks, if `net.ipv4.neigh.default.gc_thresh3` is lower",
+    value: 65_536,
+    unit: "count",
+    per: "machine",
+    beyond: "new addresses are not reached",
+  },
   imageReserve: {
     what: "Free space that pulls leave on the engine's disk, as a multiple of the default reserve of people's files",
     value: 2,

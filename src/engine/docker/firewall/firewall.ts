@@ -8,6 +8,7 @@ import { formatSubnet, parseSubnet } from "../network/subnet-pool.ts"
 import { FirewallChains } from "./firewall-chains.ts"
 import { ipv4Rules, ipv6Rules, type NetworkPolicy } from "./firewall-rules.ts"
 import { joinUnixGroup } from "./join-unix-group.ts"
+import { raiseNeighbourLimits } from "./neighbour-limits.ts"
 
 export interface FirewallOptions extends Pick<NetworkPolicy, "pool" | "internet" | "groups" | "allow" | "deny"> {
   shell: Shell
@@ -47,9 +48,15 @@ export class Firewall {
     this.#joinedGid()
   }
 
-  /** Sets the rules. Rejects with one sentence if the tools or the right are missing. */
+  /**
+   * Sets the rules, and raises limits of the kernel. Rejects with one sentence if the tools or the
+   * right are missing.
+   */
   async prepare(): Promise<void> {
     await this.ensure()
+    await raiseNeighbourLimits().catch((err: unknown) =>
+      this.#log.warn({ err }, "runs can fill the kernel's table of neighbours: raise net.ipv4.neigh.default.gc_thresh3 and gc_thresh2"),
+    )
     if (this.#joinedGid() === undefined)
       this.#log.warn({}, "every program of root can connect to runs: this system can neither join nor match a group of Quayside's own")
     this.#log.info({ chains: Object.values(this.#names.chains), by: this.#chains[0]?.tool }, "runs are confined by firewall rules")
