@@ -95,7 +95,7 @@ class ParsedContext<Op extends OperationId> implements Omit<HandlerContext, "cal
   }
 }
 
-/** Authenticates the caller, checks the request, and calls the operation's handler. */
+/** Authenticates the caller, checks the request, and answers it. */
 export async function runOperation<Op extends OperationId>(
   services: Services,
   operation: Op,
@@ -117,7 +117,19 @@ export async function runOperation<Op extends OperationId>(
   if (caller) checkAttainable(caller, endpoint.permission as Action)
   if (caller && !caller.isAdmin) consumeRate(server, caller.userId, endpoint, operation)
   const query: QueryOf<Op> = parseQuery(endpoints[operation].query, requestContext.queryText)
-  const json = endpoint.body && (await readJson(request, bodyOptions(endpoint, caller), caller?.userId))
+  const answer = (json: unknown) => answerOperation(services, operation, requestContext, { server, caller, session, query, json })
+  return endpoint.body ? readJson(request, { ...bodyOptions(endpoint, caller), use: answer }, caller?.userId) : answer(undefined)
+}
+
+/** Calls the operation's handler once the request is complete, and sends its result. */
+async function answerOperation<Op extends OperationId>(
+  services: Services,
+  operation: Op,
+  requestContext: RequestContext,
+  asked: Pick<ParsedContext<Op>, "server" | "caller" | "session" | "query"> & { json: unknown },
+): Promise<void> {
+  const endpoint: Endpoint = endpoints[operation]
+  const { server, caller } = asked
   const now = endpoint.body && caller ? await recheck(services, caller, endpoint.permission as Action) : caller
   // A copy, which each change renews.
   const present = now && { ...now }
@@ -125,8 +137,7 @@ export async function runOperation<Op extends OperationId>(
   const suitable = usesReserve ? server.reserveServices : services
   const isBounded = endpoint.method !== "GET" && present !== undefined && !present.isAdmin
   const chosen = isBounded ? withFairChanges(suitable, present, server.changes) : suitable
-  const made = { services: chosen, caller: present, session, query, server, json, shape: endpoint.body }
-  const call = new ParsedContext<Op>(requestContext, made)
+  const call = new ParsedContext<Op>(requestContext, { ...asked, services: chosen, caller: present, shape: endpoint.body })
   const handler: Handler<Op> = handlers[operation]
   // Whether there is a caller follows from the endpoint's row, as the handler's type does.
   const answer = () => handler(call as unknown as OperationContext<Op>)

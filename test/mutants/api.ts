@@ -132,7 +132,7 @@ export const api = [
     [
       [
         "no person's changes take turns",
-        at("runOperation", "isBounded ? withFairChanges(suitable, present, server.changes) : suitable"),
+        at("answerOperation", "isBounded ? withFairChanges(suitable, present, server.changes) : suitable"),
         "suitable",
       ],
     ],
@@ -303,6 +303,7 @@ export const api = [
         at("readJson", "if (!mayBeLarge(request, options.maxBytes))"),
         "if (true)",
       ],
+      ["requests that wait hold any number of large bodies", at("readJson", "used: await use("), "used: use("],
       ["a body may be of any depth", at("scanSlice", "if (depth > maxDepth) throw"), "if (false) throw"],
       ["a body may hold any number of values", at("scanSlice", "if (values > maxValues) throw"), "if (false) throw"],
       ["brackets within strings count", at("scanSlice", "else if (isInString) at += c === backslash ? 1 : 0\n    "), ""],

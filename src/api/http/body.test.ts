@@ -12,7 +12,7 @@ const ofLength = (length: number) => Buffer.from(JSON.stringify("x".repeat(lengt
 const read = (body: Buffer, userId?: number) => {
   const headers = { "content-type": "application/json", "content-length": String(body.length) }
   const request = Object.assign(Readable.from([body]), { headers }) as unknown as IncomingMessage
-  return readJson(request, { maxBytes: body.length }, userId)
+  return readJson(request, { maxBytes: body.length, use: (json) => json }, userId)
 }
 
 /** In which turn of the event loop, counted from now, each body is parsed. */
@@ -58,7 +58,7 @@ test("few large bodies of a person are read at once, others wait unread, and ano
   const begin = (length: number | undefined, userId: number) => {
     const headers = { "content-type": "application/json", ...(length ? { "content-length": length } : { "transfer-encoding": "chunked" }) }
     const request = Object.assign(new Readable({ read() {} }), { headers })
-    return { request, done: readJson(request as unknown as IncomingMessage, { maxBytes }, userId) }
+    return { request, done: readJson(request as unknown as IncomingMessage, { maxBytes, use: (json) => json }, userId) }
   }
   const isRead = ({ request }: { request: Readable }) => request.listenerCount("data") > 0
   const all = Array.from({ length: largeBodies.value + waitingLargeBodies.value }, (_, i) => begin(i % 2 ? maxBytes : undefined, 5))
@@ -91,4 +91,43 @@ test("a body holds a bounded number of values, in arrays and objects, at all lev
   assert.throws(() => checkSize(members(max - 1)), refused)
   await assert.rejects(read(numbers(max)), refused)
   checkSize(Buffer.from(JSON.stringify('[{,}]\\"'.repeat(max))))
+})
+
+test("few large bodies of a person are in memory, however long their requests wait afterwards", async () => {
+  const gate = Promise.withResolvers<void>()
+  let inUse = 0
+  const use = async () => {
+    inUse += 1
+    await gate.promise
+  }
+  const begin = (length: number, isCounted: boolean) => {
+    const body = ofLength(length)
+    const headers = { "content-type": "application/json", ...(isCounted ? { "content-length": String(body.length) } : {}) }
+    const request = Object.assign(Readable.from([body]), { headers: isCounted ? headers : { ...headers, "transfer-encoding": "chunked" } })
+    return readJson(request as unknown as IncomingMessage, { maxBytes: 2 ** 20, use }, 9)
+  }
+  const large = Array.from({ length: 10 }, (_, i) => begin(plainBodyBytes.value + 1, i % 2 === 0))
+  await new Promise((resolve) => setTimeout(resolve, 300))
+  assert.equal(inUse, largeBodies.value)
+  gate.resolve()
+  await Promise.all(large)
+  assert.equal(inUse, 10)
+})
+
+test("a short body without a length does not count as large once it is read", async () => {
+  const gate = Promise.withResolvers<void>()
+  let inUse = 0
+  const use = async () => {
+    inUse += 1
+    await gate.promise
+  }
+  const short = Array.from({ length: 10 }, () => {
+    const headers = { "content-type": "application/json", "transfer-encoding": "chunked" }
+    const request = Object.assign(Readable.from([ofLength(100)]), { headers })
+    return readJson(request as unknown as IncomingMessage, { maxBytes: 2 ** 20, use }, 10)
+  })
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  assert.equal(inUse, 10)
+  gate.resolve()
+  await Promise.all(short)
 })

@@ -14,19 +14,27 @@ const reading = new PersonLimiter({
 })
 
 /**
- * Reads and parses a JSON body; every refusal is a `Failure`. Few large bodies of a person are in
- * memory at once. They are parsed one at a time, in slices between which others run; people
- * alternate, and a pause follows each of a person's.
+ * Reads and parses a JSON body, and returns what `use` makes of it; every refusal is a `Failure`.
+ * Few large bodies of a person are in memory at once, until `use` has ended: it may wait for long.
+ * They are parsed one at a time, in slices between which others run; people alternate, and a pause
+ * follows each of a person's.
  */
-export async function readJson(request: IncomingMessage, options: BodyOptions, userId = systemUserId): Promise<unknown> {
+export async function readJson<T>(
+  request: IncomingMessage,
+  options: BodyOptions & { use: (json: unknown) => T | Promise<T> },
+  userId = systemUserId,
+): Promise<T> {
+  const { use } = options
   checkType(request.headers["content-type"])
   checkEncoding(request.headers["content-encoding"])
   const read = () => readBody(request, { ...options, userId })
-  if (!mayBeLarge(request, options.maxBytes)) return parse(await read())
-  return reading.run(userId, async () => {
+  if (!mayBeLarge(request, options.maxBytes)) return use(parse(await read()))
+  const done = await reading.run(userId, async () => {
     const bytes = await read()
-    return parsing.run(userId, () => parseInSlices(bytes, userId))
+    if (bytes.length <= plainBodyBytes.value) return { bytes }
+    return { used: await use(await parsing.run(userId, () => parseInSlices(bytes, userId))) }
   })
+  return done.bytes ? use(parse(done.bytes)) : (done.used as T)
 }
 
 /** A body without a length counts as large: its length is known when it is in memory. */

@@ -24,7 +24,7 @@ export const textBounds = {
     beyond: "larger ones are parsed one after another in slices, with pauses, and people alternate",
   },
   largeBodies: {
-    what: "Larger JSON bodies, and those without a `Content-Length`, that are read at once",
+    what: "Larger JSON bodies that are in progress at once, and those without a `Content-Length` until they are read",
     value: 4,
     unit: "count",
     per: "person",
