@@ -296,6 +296,11 @@ export const store = [
       at("WriteAheadLog.#startFolding", "foldInThread({ file: this.#file, ...options })"),
       "Promise.resolve(fold({ file: this.#file, ...options }))",
     ],
+    [
+      "folding uses the space that is released for urgent changes",
+      at("WriteAheadLog.foldIfLong", "if (performance.now() - this.#failedAt < retryMs) return"),
+      "",
+    ],
     ["the event loop begins a folded log again", at("fold", "if (restarts) writeNothingNew(db)"), ""],
   ]),
   ...faults("src/store/sqlite/errors.ts", failures, [

@@ -116,3 +116,15 @@ test("a thread begins a folded log again, and flushes its head", async () => {
   assert.ok(pages() < 10, `A short log that was folded has ${pages()} pages`)
   writer.close()
 })
+
+test("a log that could not be folded is not folded again at once", async () => {
+  await using database = await sqliteDatabase()
+  const writer = new DatabaseSync(fileOf(database))
+  writer.exec("pragma journal_mode = wal; create table t (x)")
+  await using log = new WriteAheadLog(writer, "/nowhere/quayside.db")
+  writer.exec(`insert into t values (zeroblob(${20 * 2 ** 20}))`)
+  await log.foldIfLong()
+  const first = await Promise.race([log.foldIfLong().then(() => "goes on"), nextTurn().then(() => "waits")])
+  assert.equal(first, "goes on")
+  writer.close()
+})

@@ -9,6 +9,8 @@ import { Failure } from "#contract"
 const foldedPages = 3_072
 /** In a log of this length (16 MiB), changes wait until all is folded, and SQLite reuses it. */
 const maxPages = 4_096
+/** The interval between two attempts to fold it on a full disk, in milliseconds. */
+const retryMs = 1_000
 const flushInPool = promisify(fdatasync)
 
 export type FlushFile = (descriptor: number) => Promise<void>
@@ -23,6 +25,8 @@ export class WriteAheadLog implements AsyncDisposable {
   readonly #flushFile: FlushFile
   readonly #length: StatementSync
   #folding: Promise<void> | undefined
+  /** When it failed last. */
+  #failedAt = Number.NEGATIVE_INFINITY
   #fd: number | undefined
   #failure: unknown
 
@@ -62,6 +66,7 @@ export class WriteAheadLog implements AsyncDisposable {
    * log would grow on, or if the change would begin a folded log again.
    */
   async foldIfLong(): Promise<void> {
+    if (performance.now() - this.#failedAt < retryMs) return
     const { log, checkpointed } = this.#length.get() as { log: number; checkpointed: number }
     const isDue = log >= maxPages || (log > 0 && log === checkpointed)
     // Most pages were folded while changes went on.
@@ -70,10 +75,15 @@ export class WriteAheadLog implements AsyncDisposable {
     if (isDue) await this.#folding
   }
 
-  /** When it fails, as on a full disk, a later change tries again. */
+  /**
+   * When it fails, as on a full disk, a later change tries again. The attempts of one change do not:
+   * each would use the space that is released for the change.
+   */
   #startFolding(options: { restarts: boolean }): Promise<void> {
     return foldInThread({ file: this.#file, ...options })
-      .catch(() => {})
+      .catch(() => {
+        this.#failedAt = performance.now()
+      })
       .finally(() => {
         this.#folding = undefined
       })
