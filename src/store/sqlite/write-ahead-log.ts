@@ -76,8 +76,8 @@ export class WriteAheadLog implements AsyncDisposable {
   }
 
   /**
-   * When it fails, as on a full disk, a later change tries again. The attempts of one change do not:
-   * each would use the space that is released for the change.
+   * When it fails, as on a full disk, a later change tries again. The attempts of one change do
+   * not: each would use the space that is released for the change.
    */
   #startFolding(options: { restarts: boolean }): Promise<void> {
     return foldInThread({ file: this.#file, ...options })
