@@ -22,10 +22,16 @@ export interface CountRequest {
   labels: LabelOptions | undefined
   /** Milliseconds of its own time. */
   maxMs: number
+  /** Whether it ends, incomplete, as soon as one of its calls waited. */
+  endsWhenHeld: boolean
 }
 export interface CountReply {
   id: number
   count: StorageCount
+  /** One of its calls waited. */
+  isHeld: boolean
+  /** It ended for that. */
+  isCutOff: boolean
 }
 export interface CounterData {
   rootFd: number
@@ -33,6 +39,8 @@ export interface CounterData {
 }
 
 const sliceMs = 5
+/** In a slice that takes so long, the kernel let a call wait for a program. */
+const heldMs = 250
 const lowestPriority = 19
 /** Concurrent counts; each needs several open descriptors. */
 const maxRunning = 32
@@ -42,7 +50,9 @@ interface Running {
   scan: StorageScan
   steps: Generator<void>
   maxMs: number
+  endsWhenHeld: boolean
   spentMs: number
+  isHeld: boolean
 }
 
 const { rootFd, settings } = workerData as CounterData
@@ -61,16 +71,16 @@ port.on("message", (request: CountRequest) => {
   if (!isWorking) work().catch(fail)
 })
 
-function begin({ id, account, trash, labels, maxMs }: CountRequest): void {
+function begin({ id, account, trash, labels, maxMs, endsWhenHeld }: CountRequest): void {
   const scan = new StorageScan(root, account, settings, { labels: labels && new QuotaProjectLabels(labels), trash })
-  running.push({ id, scan, steps: scan.steps(), maxMs, spentMs: 0 })
+  running.push({ id, scan, steps: scan.steps(), maxMs, endsWhenHeld, spentMs: 0, isHeld: false })
 }
 
 async function work(): Promise<void> {
   isWorking = true
   for (let next = nextOne(); next; next = nextOne()) {
     const isOver = runSlice(next)
-    if (!isOver && next.spentMs < next.maxMs) running.push(next)
+    if (!isOver && !next.isHeld && next.spentMs < next.maxMs) running.push(next)
     else end(next, isOver)
     await turn()
   }
@@ -92,13 +102,15 @@ function runSlice(one: Running): boolean {
   const until = began + sliceMs
   let isOver = false
   while (!isOver && performance.now() < until) isOver = one.steps.next().done === true
-  one.spentMs += performance.now() - began
+  const tookMs = performance.now() - began
+  one.spentMs += tookMs
+  one.isHeld = one.endsWhenHeld && tookMs > heldMs
   return isOver
 }
 
-function end({ id, scan, steps, spentMs }: Running, isOver: boolean): void {
+function end({ id, scan, steps, spentMs, isHeld }: Running, isOver: boolean): void {
   steps.return(undefined)
-  const reply: CountReply = { id, count: scan.result(spentMs, isOver) }
+  const reply: CountReply = { id, count: scan.result(spentMs, isOver), isHeld, isCutOff: isHeld && !isOver }
   port?.postMessage(reply)
 }
 

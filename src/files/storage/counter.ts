@@ -1,40 +1,34 @@
-import { extname, join } from "node:path"
-import { Worker } from "node:worker_threads"
 import type { TrashedDirectory } from "../staging/trash.ts"
 import type { DirectoryHandle } from "../tree/directory-handle.ts"
-import type { CounterData, CountReply, CountRequest } from "./counter-thread.ts"
+import { CountLane } from "./count-lane.ts"
+import type { CountRequest } from "./counter-thread.ts"
 import { quotaProjectId } from "./quota-project.ts"
 import type { StorageAccount, StorageCount, StorageSettings } from "./storage.ts"
 import { trashOf } from "./trash-parts.ts"
 
-/** An idle thread ends after so long and frees its memory. */
-const idleMs = 30_000
-/** A scan stores little more than the names on its path. */
-const memoryMiB = 192
-
-type Waiting = { resolve(count: StorageCount): void; reject(error: Error): void }
+/** How long a person's counts have the other lane after a call of one waited. */
+const heldForMs = 600_000
 
 /**
- * Counts and labels stored files in a thread of the lowest priority, which runs while work is
- * pending.
+ * Counts and labels stored files, in threads of the lowest priority. A program can keep the kernel
+ * from reading its directories for seconds, and meanwhile a thread counts for nobody. So people
+ * whose directories did that share a thread of their own.
  */
 export class StorageCounter implements AsyncDisposable {
-  readonly #root: DirectoryHandle
   readonly #settings: StorageSettings
-  readonly #waiting = new Map<number, Waiting>()
-  #thread: Worker | undefined
-  #idle: NodeJS.Timeout | undefined
-  #lastId = 0
+  readonly #trash: () => readonly TrashedDirectory[]
+  readonly #lane: CountLane
+  readonly #heldLane: CountLane
+  /** By user ID: until when a person's counts have the other lane, the earliest first. */
+  readonly #heldUntil = new Map<number, number>()
   /** People all of whose files have the right project, as far as the last count knows. */
   readonly #labelled = new Set<number>()
-  #closed = false
-
-  readonly #trash: () => readonly TrashedDirectory[]
 
   constructor(root: DirectoryHandle, settings: StorageSettings, trash: () => readonly TrashedDirectory[]) {
-    this.#root = root
     this.#settings = settings
     this.#trash = trash
+    this.#lane = new CountLane(root, settings)
+    this.#heldLane = new CountLane(root, settings)
   }
 
   async count(account: StorageAccount): Promise<StorageCount> {
@@ -55,64 +49,26 @@ export class StorageCounter implements AsyncDisposable {
     return refused
   }
 
-  async #scan(request: Omit<CountRequest, "id">): Promise<StorageCount> {
-    if (this.#closed) throw new Error("The file server is stopping")
-    clearTimeout(this.#idle)
-    this.#lastId += 1
-    const id = this.#lastId
-    return await new Promise<StorageCount>((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject })
-      this.#open().postMessage({ id, ...request } satisfies CountRequest)
-    })
+  async #scan(request: Omit<CountRequest, "id" | "endsWhenHeld">): Promise<StorageCount> {
+    const { userId } = request.account
+    if (!this.#isHeld(userId)) {
+      const { count, isHeld, isCutOff } = await this.#lane.scan({ ...request, endsWhenHeld: true })
+      if (isHeld) this.#heldUntil.set(userId, performance.now() + heldForMs)
+      if (!isCutOff) return count
+    }
+    return (await this.#heldLane.scan({ ...request, endsWhenHeld: false })).count
   }
 
-  #open(): Worker {
-    if (this.#thread) return this.#thread
-    const data: CounterData = { rootFd: this.#root.fd, settings: this.#settings }
-    const options = { workerData: data, stdin: false, resourceLimits: { maxOldGenerationSizeMb: memoryMiB, maxYoungGenerationSizeMb: 4 } }
-    const thread = new Worker(threadFile(), options)
-    thread.unref()
-    thread.on("message", ({ id, count }: CountReply) => this.#settle(id, ({ resolve }) => resolve(count)))
-    thread.on("error", (error) => this.#fail(thread, error instanceof Error ? error : new Error(String(error))))
-    thread.on("exit", () => this.#fail(thread, new Error("The counting of files ended")))
-    this.#thread = thread
-    return thread
-  }
-
-  #settle(id: number, settle: (waiting: Waiting) => void): void {
-    const waiting = this.#waiting.get(id)
-    if (!waiting) return
-    this.#waiting.delete(id)
-    settle(waiting)
-    if (this.#waiting.size > 0) return
-    this.#idle = setTimeout(() => this.#end(), idleMs)
-    this.#idle.unref()
-  }
-
-  /** The next count begins with a new thread. */
-  #fail(thread: Worker, error: Error): void {
-    if (thread !== this.#thread) return
-    this.#thread = undefined
-    for (const id of [...this.#waiting.keys()]) this.#settle(id, ({ reject }) => reject(error))
-  }
-
-  async #end(): Promise<void> {
-    clearTimeout(this.#idle)
-    const thread = this.#thread
-    this.#thread = undefined
-    await thread?.terminate()
+  #isHeld(userId: number): boolean {
+    const now = performance.now()
+    for (const [id, until] of this.#heldUntil) {
+      if (until > now) break
+      this.#heldUntil.delete(id)
+    }
+    return this.#heldUntil.has(userId)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#closed = true
-    const left = [...this.#waiting.values()]
-    this.#waiting.clear()
-    await this.#end()
-    for (const { reject } of left) reject(new Error("The file server is stopping"))
+    await Promise.all([this.#lane[Symbol.asyncDispose](), this.#heldLane[Symbol.asyncDispose]()])
   }
-}
-
-/** Beside this file, with the same extension: `.ts` in a checkout, `.js` in a published package. */
-function threadFile(): string {
-  return join(import.meta.dirname, `counter-thread${extname(import.meta.filename)}`)
 }
