@@ -282,6 +282,11 @@ export const store = [
       "void this.#log.flush().catch(() => {})",
     ],
     ["requests read what is not on the disk yet", at("SqliteTransaction.commit", "this.#reads.hold()"), "this.#reads.end()"],
+    [
+      "requests read what a failed flush did not write",
+      at("SqliteTransaction.commit", "await this.#log.flush()"),
+      "await this.#log.flush().finally(() => this.#reads.release())",
+    ],
     ["changes are committed after a flush that failed", at("SqliteDriver.begin", "this.#log.assertSound()"), ""],
   ]),
   ...faults("src/store/sqlite/write-ahead-log.ts", flushes, [

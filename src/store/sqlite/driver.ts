@@ -76,7 +76,7 @@ export class SqliteDriver implements Driver {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#scans[Symbol.asyncDispose]()
-    this.#reads.end()
+    this.#reads.release()
     await this.#log[Symbol.asyncDispose]()
     this.#parts.reader.close()
     this.#parts.writer.close()
@@ -196,13 +196,16 @@ class SqliteTransaction extends SqliteQueryRunner implements Transaction {
   }
 
   async commit(): Promise<void> {
+    this.#reads.hold()
     try {
-      this.#reads.hold()
       this.#do("commit")
-      await this.#log.flush()
-    } finally {
+    } catch (error) {
       this.#reads.release()
+      throw error
     }
+    // After a flush that failed, nobody knows what a restart will find: the reads stay as they are.
+    await this.#log.flush()
+    this.#reads.release()
   }
 
   async rollback(): Promise<void> {

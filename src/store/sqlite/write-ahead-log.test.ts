@@ -47,7 +47,7 @@ test("while the disk writes a commit, requests read what was there before, and t
   assert.equal((await store.users.byName("bob"))?.id, id)
 })
 
-test("nothing is committed after a flush that failed", async (t) => {
+test("nothing is committed after a flush that failed, and requests read what was there before", async (t) => {
   await using database = await sqliteDatabase()
   await using store = await database.open()
   const failure = new Failure("unavailable", "The disk does not write")
@@ -59,7 +59,7 @@ test("nothing is committed after a flush that failed", async (t) => {
   })
   await assert.rejects(addUser(store, "cid"), isUnavailable)
   t.mock.restoreAll()
-  assert.equal(await store.users.byName("cid"), undefined)
+  for (const name of ["ann", "bob", "cid"]) assert.equal(await store.users.byName(name), undefined)
 })
 
 test("a log remembers that a flush failed", async () => {
