@@ -66,6 +66,10 @@ export interface Identity extends AsyncDisposable {
    * the person can no longer sign in.
    */
   refreshCaller(userId: number, credentialId: string): Promise<Caller | undefined>
+  /** The number of invalidations so far, for `isInvalidatedSince`. */
+  invalidations(): number
+  /** Whether the person's callers were invalidated after that number of invalidations. */
+  isInvalidatedSince(userId: number, invalidations: number): boolean
 
   /**
    * A PHC string for `UserRow.passwordHash`; throws `Failure` (`invalid`, `Password`) if the
@@ -130,6 +134,8 @@ export function createIdentity(options: IdentityOptions): Identity {
     authenticateForFiles: (authorization, address, options) => authenticator.authenticateForFiles(authorization, address, options),
     checkPassword: (userName, password, address) => authenticator.checkPassword(userName, password, address),
     refreshCaller: (userId, credentialId) => authenticator.refreshCaller(userId, credentialId),
+    invalidations: () => callers.invalidations,
+    isInvalidatedSince: (userId, invalidations) => callers.isInvalidatedSince(userId, invalidations),
     hashPassword,
     createFilesToken: (caller) => signFilesToken(keys.files, caller, clock.now()),
     ensureAdmin: (password, announce) => ensureAdmin({ store, identity: { accounts, hashPassword }, announce }, password),

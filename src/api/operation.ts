@@ -105,6 +105,7 @@ export async function runOperation<Op extends OperationId>(
   const endpoint: Endpoint = endpoints[operation]
   const { request } = requestContext
   const session = sessionOf(request, services.settings.secureCookies)
+  const invalidations = services.identity.invalidations()
   const caller = await authenticate(services, endpoint, requestContext, session)
   // Set before the request can be rejected: the audit records a rejection under the caller's name.
   requestContext.userName = caller?.userName ?? anonymous
@@ -117,7 +118,8 @@ export async function runOperation<Op extends OperationId>(
   if (caller) checkAttainable(caller, endpoint.permission as Action)
   if (caller && !caller.isAdmin) consumeRate(server, caller.userId, endpoint, operation)
   const query: QueryOf<Op> = parseQuery(endpoints[operation].query, requestContext.queryText)
-  const answer = (json: unknown) => answerOperation(services, operation, requestContext, { server, caller, session, query, json })
+  const answer = (json: unknown) =>
+    answerOperation(services, operation, requestContext, { server, caller, invalidations, session, query, json })
   return endpoint.body ? readJson(request, { ...bodyOptions(endpoint, caller), use: answer }, caller?.userId) : answer(undefined)
 }
 
@@ -126,17 +128,19 @@ async function answerOperation<Op extends OperationId>(
   services: Services,
   operation: Op,
   requestContext: RequestContext,
-  asked: Pick<ParsedContext<Op>, "server" | "caller" | "session" | "query"> & { json: unknown },
+  asked: Pick<ParsedContext<Op>, "server" | "caller" | "session" | "query"> & { json: unknown; invalidations: number },
 ): Promise<void> {
   const endpoint: Endpoint = endpoints[operation]
   const { server, caller } = asked
   const now = endpoint.body && caller ? await recheck(services, caller, endpoint.permission as Action) : caller
-  // A copy, which each change renews.
+  // A copy, which changes renew.
   const present = now && { ...now }
   const usesReserve = mayUseDiskReserve(operation, { method: endpoint.method, caller: present })
   const suitable = usesReserve ? server.reserveServices : services
   const isBounded = endpoint.method !== "GET" && present !== undefined && !present.isAdmin
-  const chosen = isBounded ? withFairChanges(suitable, present, server.changes) : suitable
+  const chosen = isBounded
+    ? withFairChanges(suitable, { caller: present, invalidations: asked.invalidations, changes: server.changes })
+    : suitable
   const call = new ParsedContext<Op>(requestContext, { ...asked, services: chosen, caller: present, shape: endpoint.body })
   const handler: Handler<Op> = handlers[operation]
   // Whether there is a caller follows from the endpoint's row, as the handler's type does.

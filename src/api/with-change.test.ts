@@ -11,9 +11,10 @@ test("a person's change is made after few of another's, however many of those we
   await using fixture = await createIdentityFixture()
   const { store } = fixture
   const callerOf = (userId: number) => ({ userId, groupIds: [] as number[], credential: { id: "" } }) as unknown as Caller
-  const identity = { refreshCaller: async (userId: number) => callerOf(userId) }
+  const identity = { isInvalidatedSince: () => false }
   const limiter = new PersonLimiter({ maxRunning: bounds.rates.changes.value, maxWaiting: 100, message: String })
-  const storeOf = (userId: number) => withFairChanges({ store, identity } as unknown as Services, callerOf(userId), limiter).store
+  const storeOf = (userId: number) =>
+    withFairChanges({ store, identity } as unknown as Services, { caller: callerOf(userId), invalidations: 0, changes: limiter }).store
   const gate = Promise.withResolvers<void>()
   const made: string[] = []
   const first = store.change(() => gate.promise)
@@ -24,4 +25,26 @@ test("a person's change is made after few of another's, however many of those we
   await Promise.all([first, ...all])
   assert.equal(made.length, 21)
   assert.equal(made.indexOf("bob"), bounds.rates.changes.value)
+})
+
+test("the caller of a change is read again when that was long ago, since other processes change rights", async (t) => {
+  const caller = { userId: 1, credential: { id: "" } } as unknown as Caller
+  let count = 0
+  const identity = {
+    invalidations: () => 0,
+    isInvalidatedSince: () => false,
+    refreshCaller: async () => {
+      count += 1
+      return { ...caller, groupIds: [7] }
+    },
+  }
+  const store = { change: async (work: () => unknown) => work() }
+  const changes = new PersonLimiter({ maxRunning: 1, maxWaiting: 1, message: String })
+  const services = withFairChanges({ store, identity } as unknown as Services, { caller, invalidations: 0, changes })
+  await services.store.change(async () => {})
+  assert.equal(count, 0)
+  const later = performance.now() + 10_000
+  t.mock.method(performance, "now", () => later)
+  await services.store.change(async () => assert.deepEqual(caller.groupIds, [7]))
+  assert.equal(count, 1)
 })

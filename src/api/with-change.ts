@@ -31,16 +31,36 @@ export function changeOf({ store }: Services, check?: (tx: Change) => Promise<vo
 }
 
 /**
+ * Other processes' changes of rights, and the end of a credential by time, are noticed after this.
+ */
+const freshMs = 1_000
+
+/** The changes of one person in a request. */
+interface FairChanges {
+  /** An object of the request alone. */
+  caller: Caller
+  /** `Identity.invalidations`, before the caller was read. */
+  invalidations: number
+  changes: PersonLimiter
+}
+
+/**
  * The services for the changes of one person. All changes are made one after another, in the order
  * of their requests: a person with a thousand of them would stand before everybody else. They may
- * wait for half a minute, so each renews `caller`, an object of its request alone, in its turn.
- * Throws `unauthorized` if the credential has ended by then.
+ * wait for half a minute, so each reads `caller` again in its turn if the person's rights may have
+ * changed. Throws `unauthorized` if the credential has ended by then.
  */
-export function withFairChanges(services: Services, caller: Caller, changes: PersonLimiter): Services {
-  const { store } = services
+export function withFairChanges(services: Services, { caller, invalidations, changes }: FairChanges): Services {
+  const { store, identity } = services
+  let read = { invalidations, at: performance.now() }
+  const renew = async () => {
+    if (!identity.isInvalidatedSince(caller.userId, read.invalidations) && performance.now() - read.at < freshMs) return
+    read = { invalidations: identity.invalidations(), at: performance.now() }
+    Object.assign(caller, await refreshCaller({ services, caller }))
+  }
   return withChange(services, (work, options) =>
     changes.run(caller.userId, async () => {
-      Object.assign(caller, await refreshCaller({ services, caller }))
+      await renew()
       return store.change(work, options)
     }),
   )

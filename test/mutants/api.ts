@@ -124,6 +124,11 @@ export const api = [
         at("withFairChanges", "changes.run(caller.userId, async () => {"),
         "(async (make: () => Promise<unknown>) => changes && make())(async () => {",
       ],
+      [
+        "a change that waits is made by rights that another process took away",
+        at("withFairChanges", "performance.now() - read.at < freshMs"),
+        "freshMs > 0",
+      ],
     ],
   ),
   ...faults(
@@ -132,7 +137,10 @@ export const api = [
     [
       [
         "no person's changes take turns",
-        at("answerOperation", "isBounded ? withFairChanges(suitable, present, server.changes) : suitable"),
+        at(
+          "answerOperation",
+          "isBounded\n    ? withFairChanges(suitable, { caller: present, invalidations: asked.invalidations, changes: server.changes })\n    : suitable",
+        ),
         "suitable",
       ],
     ],
@@ -160,7 +168,7 @@ export const api = [
     [
       [
         "one person's sign-ins stand before everybody's changes",
-        at("servicesOf", "withFairChanges(services, { ...caller }, server.changes)"),
+        at("servicesOf", "withFairChanges(services, { caller: { ...caller }, invalidations: 0, changes: server.changes })"),
         "[services, withFairChanges][0] as Services",
       ],
     ],

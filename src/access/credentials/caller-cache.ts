@@ -20,10 +20,21 @@ export class CallerCache {
   /** The number of each person's last invalidation: a walk over all callers would take long. */
   readonly #invalidated = new Map<number, number>()
   #invalidations = 0
+  /** The number of the last one of everybody. */
+  #everybodyInvalidated = 0
 
   constructor(clock: Clock, maxAgeMs: () => number) {
     this.#clock = clock
     this.#maxAgeMs = maxAgeMs
+  }
+
+  get invalidations(): number {
+    return this.#invalidations
+  }
+
+  /** Whether the person's callers were invalidated after that number of invalidations. */
+  isInvalidatedSince(userId: number, invalidations: number): boolean {
+    return invalidations < Math.max(this.#everybodyInvalidated, this.#invalidated.get(userId) ?? 0)
   }
 
   get(key: string): LoadedCaller | undefined {
@@ -60,6 +71,7 @@ export class CallerCache {
 
   invalidateAll(): void {
     this.#invalidations += 1
+    this.#everybodyInvalidated = this.#invalidations
     this.#callers.clear()
     this.#invalidated.clear()
   }
