@@ -259,7 +259,7 @@ export const store = [
   ...faults("src/store/sqlite/disk-reserve.ts", failures, [
     [
       "a released reserve is not restored",
-      at("DiskReserve.restore", "while (!this.#isWhole && this.#grow(this.#wanted - this.#size)) {}"),
+      at("DiskReserve.restore", "while (!this.isWhole && this.#grow(this.#wanted - this.#size)) {}"),
       "this.#wanted = 0",
     ],
     [
@@ -295,18 +295,19 @@ export const store = [
       at("WriteAheadLog.flush", "throw this.#failure"),
       "const failed = this.#failure\n      this.#failure = undefined\n      throw failed",
     ],
-    ["the log grows without end", at("WriteAheadLog.foldIfLong", "if (isDue || log - checkpointed >= foldedPages)"), "if (log < 0)"],
+    [
+      "the log grows without end",
+      at("WriteAheadLog.foldIfLong", "if (log - checkpointed >= foldedPages || log >= maxPages)"),
+      "if (log < 0)",
+    ],
+  ]),
+  ...faults("src/store/sqlite/log-folder.ts", flushes, [
     [
       "the log is folded in the event loop",
-      at("WriteAheadLog.#startFolding", "foldInThread({ file: this.#file, ...options })"),
-      "Promise.resolve(fold({ file: this.#file, ...options }))",
+      at("LogFolder.fold", "thread.postMessage(undefined)"),
+      "fold(new DatabaseSync(this.#file), this.#isWriting)\n    thread.postMessage(undefined)",
     ],
-    [
-      "folding uses the space that is released for urgent changes",
-      at("WriteAheadLog.foldIfLong", "if (performance.now() - this.#failedAt < retryMs) return"),
-      "",
-    ],
-    ["the event loop begins a folded log again", at("fold", "if (restarts) writeNothingNew(db)"), ""],
+    ["the event loop begins a folded log again", at("fold", "writeNothingNew(db)"), ""],
   ]),
   ...faults("src/store/sqlite/errors.ts", failures, [
     ["a full disk is an internal error", at("failureOf", "codes.full"), "9_999"],

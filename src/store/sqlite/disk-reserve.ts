@@ -55,7 +55,7 @@ export class DiskReserve implements DiskSpaceReserve, AsyncDisposable {
   }
 
   /** Whether all released pieces are restored. */
-  get #isWhole(): boolean {
+  get isWhole(): boolean {
     return this.#size >= this.#wanted
   }
 
@@ -68,13 +68,13 @@ export class DiskReserve implements DiskSpaceReserve, AsyncDisposable {
 
   restore(): boolean {
     if (this.#size >= this.#whole) return true
-    const isEnough = this.#isWhole
+    const isEnough = this.isWhole
     const now = performance.now()
     if (this.#closed || now - this.#triedAt < (isEnough ? growRetryMs : retryMs)) return isEnough
     this.#triedAt = now
     if (isEnough) this.#making = this.#making.then(() => this.#make())
-    while (!this.#isWhole && this.#grow(this.#wanted - this.#size)) {}
-    return this.#isWhole
+    while (!this.isWhole && this.#grow(this.#wanted - this.#size)) {}
+    return this.isWhole
   }
 
   /** Grows the file while the disk has as much free again. */
@@ -82,7 +82,7 @@ export class DiskReserve implements DiskSpaceReserve, AsyncDisposable {
     this.#triedAt = performance.now()
     for (;;) {
       await turn()
-      const goesOn = !this.#closed && this.#isWhole && this.#size < this.#whole && this.#hasRoomFor(this.#whole)
+      const goesOn = !this.#closed && this.isWhole && this.#size < this.#whole && this.#hasRoomFor(this.#whole)
       if (!goesOn || !this.#grow(this.#whole - this.#size)) return
       this.#wanted = this.#size
     }

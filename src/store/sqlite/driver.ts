@@ -64,7 +64,7 @@ export class SqliteDriver implements Driver {
     for (let waited = 0; ; waited += busyRetryMs) {
       try {
         this.#log.assertSound()
-        await this.#log.foldIfLong()
+        await this.#log.untilShort({ isDiskFull: !this.reserve.isWhole })
         this.#transaction.begin()
         return this.#transaction
       } catch (error) {
@@ -206,6 +206,7 @@ class SqliteTransaction extends SqliteQueryRunner implements Transaction {
     // After a flush that failed, nobody knows what a restart will find: the reads stay as they are.
     await this.#log.flush()
     this.#reads.release()
+    this.#log.foldIfLong()
   }
 
   async rollback(): Promise<void> {

@@ -1,16 +1,13 @@
-import { once } from "node:events"
 import { closeSync, fdatasync, openSync } from "node:fs"
-import { DatabaseSync, type StatementSync } from "node:sqlite"
+import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { promisify } from "node:util"
-import { isMainThread, Worker, workerData } from "node:worker_threads"
 import { Failure } from "#contract"
+import { LogFolder } from "./log-folder.ts"
 
 /** Folding begins when so many pages (12 MiB) are not yet in the database. */
 const foldedPages = 3_072
 /** In a log of this length (16 MiB), changes wait until all is folded, and SQLite reuses it. */
 const maxPages = 4_096
-/** The interval between two attempts to fold it on a full disk, in milliseconds. */
-const retryMs = 1_000
 const flushInPool = promisify(fdatasync)
 
 export type FlushFile = (descriptor: number) => Promise<void>
@@ -24,9 +21,8 @@ export class WriteAheadLog implements AsyncDisposable {
   readonly #file: string
   readonly #flushFile: FlushFile
   readonly #length: StatementSync
+  readonly #folder: LogFolder
   #folding: Promise<void> | undefined
-  /** When it failed last. */
-  #failedAt = Number.NEGATIVE_INFINITY
   #fd: number | undefined
   #failure: unknown
 
@@ -35,6 +31,7 @@ export class WriteAheadLog implements AsyncDisposable {
     writer.exec("pragma synchronous = normal; pragma wal_autocheckpoint = 0")
     this.#file = file
     this.#flushFile = flush
+    this.#folder = new LogFolder(file)
     this.#length = writer.prepare("pragma wal_checkpoint(noop)")
   }
 
@@ -62,28 +59,29 @@ export class WriteAheadLog implements AsyncDisposable {
   }
 
   /**
-   * Called before a change. Folds a log that has become long. The change only waits for that if the
-   * log would grow on, or if the change would begin a folded log again.
+   * Called after a commit, and not before one: on a full disk, the database would grow into the
+   * space that was freed for the change.
    */
-  async foldIfLong(): Promise<void> {
-    if (performance.now() - this.#failedAt < retryMs) return
-    const { log, checkpointed } = this.#length.get() as { log: number; checkpointed: number }
-    const isDue = log >= maxPages || (log > 0 && log === checkpointed)
-    // Most pages were folded while changes went on.
-    if (isDue) await this.#folding
-    if (isDue || log - checkpointed >= foldedPages) this.#folding ??= this.#startFolding({ restarts: isDue })
-    if (isDue) await this.#folding
+  foldIfLong(): void {
+    const { log, checkpointed } = this.#pages()
+    if (log - checkpointed >= foldedPages || log >= maxPages) this.#folding ??= this.#startFolding()
   }
 
-  /**
-   * When it fails, as on a full disk, a later change tries again. The attempts of one change do
-   * not: each would use the space that is released for the change.
-   */
-  #startFolding(options: { restarts: boolean }): Promise<void> {
-    return foldInThread({ file: this.#file, ...options })
-      .catch(() => {
-        this.#failedAt = performance.now()
-      })
+  /** Called before a change. Resolves when the log may grow and the thread does not write. */
+  async untilShort({ isDiskFull }: { isDiskFull: boolean }): Promise<void> {
+    // Most pages are folded while changes go on.
+    if (isDiskFull || this.#folder.isWriting || this.#pages().log >= maxPages) await this.#folding
+  }
+
+  #pages(): { log: number; checkpointed: number } {
+    return this.#length.get() as { log: number; checkpointed: number }
+  }
+
+  /** When it fails, a later change tries again. */
+  #startFolding(): Promise<void> {
+    return this.#folder
+      .fold()
+      .catch(() => {})
       .finally(() => {
         this.#folding = undefined
       })
@@ -91,32 +89,7 @@ export class WriteAheadLog implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#folding
+    await this.#folder[Symbol.asyncDispose]()
     if (this.#fd !== undefined) closeSync(this.#fd)
   }
 }
-
-interface Fold {
-  file: string
-  /** Whether the log is begun again, for which no change may be under way. */
-  restarts: boolean
-}
-
-async function foldInThread(what: Fold): Promise<void> {
-  await once(new Worker(import.meta.filename, { workerData: { fold: what }, execArgv: [] }), "exit")
-}
-
-/** Runs in the thread. */
-function fold({ file, restarts }: Fold): void {
-  const db = new DatabaseSync(file)
-  db.exec("pragma wal_checkpoint(passive)")
-  if (restarts) writeNothingNew(db)
-  db.close()
-}
-
-/** The first write to a folded log begins it again, and SQLite flushes the log's new head. */
-function writeNothingNew(db: DatabaseSync): void {
-  const { user_version: version } = db.prepare("pragma user_version").get() as { user_version: number }
-  db.exec(`pragma user_version = ${version}`)
-}
-
-if (!isMainThread && workerData?.fold) fold(workerData.fold)
