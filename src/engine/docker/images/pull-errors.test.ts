@@ -9,6 +9,7 @@ const reference = { host: "registry.lan:5000", path: "lab/tool", tag: "1", diges
 const refusals: [ReasonCode, string, RegExp][] = [
   ["disk_full", "write /var/lib/docker/tmp/GetImageBlob1: no space left on device", /disk of the container engine is full/],
   ["image_not_found", "manifest for 127.0.0.1:5000/a:latest not found: manifest unknown: manifest unknown", /^Neither the engine nor/],
+  ["image_not_found", "error pulling image configuration: download failed after attempts=1: unknown blob", /^Neither the engine nor/],
   ["wrong_architecture", "no matching manifest for linux/arm64/v8 in the manifest list entries", /other kinds of processor/],
   [
     "image_pull_denied",

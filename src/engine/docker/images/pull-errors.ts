@@ -28,7 +28,8 @@ const faults: readonly PullFault[] = [
     sentence: (image, registry) => `The registry ${registry} has the image ${image} for other kinds of processor only`,
   },
   {
-    pattern: /manifest unknown|name unknown|no such image|not found: manifest/i,
+    // The daemon remembers manifests, and then finds the image gone when it asks for a layer.
+    pattern: /manifest unknown|name unknown|unknown blob|no such image|not found: manifest/i,
     code: "image_not_found",
     sentence: (image, registry) => `Neither the engine nor the registry ${registry} has the image ${image}`,
   },
