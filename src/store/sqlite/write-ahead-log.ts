@@ -60,11 +60,15 @@ export class WriteAheadLog implements AsyncDisposable {
 
   /**
    * Called after a commit, and not before one: on a full disk, the database would grow into the
-   * space that was freed for the change.
+   * space that was freed for the change. Never throws, since the commit is made.
    */
   foldIfLong(): void {
-    const { log, checkpointed } = this.#pages()
-    if (log - checkpointed >= foldedPages || log >= maxPages) this.#folding ??= this.#startFolding()
+    try {
+      const { log, checkpointed } = this.#pages()
+      if (log - checkpointed >= foldedPages || log >= maxPages) this.#folding ??= this.#startFolding()
+    } catch {
+      // The next commit tries again.
+    }
   }
 
   /** Called before a change. Resolves when the log may grow and the thread does not write. */
