@@ -1,4 +1,4 @@
-import type { Yielder } from "#kit"
+import { splitPath, type Yielder } from "#kit"
 import { fileFailure } from "../failures.ts"
 import type { PathLocks } from "../requests/path-locks.ts"
 import { locateEntry } from "../tree/entry-location.ts"
@@ -46,7 +46,7 @@ export class StaleProperties {
 
   async #check(owner: string, { root, yielder }: Caller): Promise<void> {
     for (const [path] of this.#properties.entriesWithin(owner)) {
-      const names = path.split("/").filter((name) => name !== "")
+      const names = splitPath(path)
       if (!(await exists(root, names))) await this.#removeUnlessMade(root, path, names)
       await yielder.pause()
     }
