@@ -1,5 +1,6 @@
 import type { Stats } from "node:fs"
 import { DirectoryHandle, type EntryName } from "../tree/directory-handle.ts"
+import { ignoreErrors } from "../tree/ignore-errors.ts"
 
 /** A directory on the path to the one that is being scanned. */
 interface Level {
@@ -67,7 +68,7 @@ export class DeepScan {
     const level: Level = { name, dev, ino, pending: [] }
     this.#levels.push(level)
     this.#visitor.onDirectory(this.#directory)
-    const entries = attempted(() => this.#directory.readEntries())
+    const entries = ignoreErrors(() => this.#directory.readEntries())
     if (!entries) return
     try {
       for (let entry = entries.readSync(); entry; entry = entries.readSync()) {
@@ -80,7 +81,7 @@ export class DeepScan {
   }
 
   #look(level: Level, name: Buffer): void {
-    const stats = attempted(() => this.#directory.lstat(name))
+    const stats = ignoreErrors(() => this.#directory.lstat(name))
     if (!stats) return
     this.#visitor.onEntry(stats, this.#directory, name)
     if (!stats.isDirectory()) return
@@ -124,7 +125,7 @@ export class DeepScan {
 
   /** Replaces the open directory; false when the next one cannot be opened. */
   #switchTo(open: () => DirectoryHandle): boolean {
-    const next = attempted(open)
+    const next = ignoreErrors(open)
     if (!next) return false
     this.#directory[Symbol.dispose]()
     this.#directory = next
@@ -134,11 +135,3 @@ export class DeepScan {
 
 /** Pending names are stored as Latin-1, which needs less memory than bytes. */
 const bytesOf = (name: string): EntryName => Buffer.from(name, "latin1")
-
-function attempted<T>(what: () => T): T | undefined {
-  try {
-    return what()
-  } catch {
-    return undefined
-  }
-}

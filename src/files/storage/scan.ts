@@ -1,5 +1,6 @@
 import type { Stats } from "node:fs"
 import type { DirectoryHandle, EntryName } from "../tree/directory-handle.ts"
+import { ignoreErrors } from "../tree/ignore-errors.ts"
 import { DeepScan } from "./deep-scan.ts"
 import type { QuotaProjectLabels } from "./quota-project-labels.ts"
 import type { StorageAccount, StorageCount, StorageSettings } from "./storage.ts"
@@ -93,7 +94,7 @@ export class StorageScan {
 
   *#scanTrash(folder: string, parts: readonly TrashPart[]): Generator<void> {
     const byName = new Map(parts.map((part) => [part.name, part]))
-    using held = attempted(() => openRoot(this.#root, folder))
+    using held = ignoreErrors(() => openRoot(this.#root, folder))
     const entries = held && opened(held)
     if (!held || !entries) return
     try {
@@ -212,17 +213,9 @@ function openRoot(root: DirectoryHandle, path: string): DirectoryHandle {
   return here
 }
 
-const opened = (directory: DirectoryHandle) => attempted(() => directory.readEntries())
+const opened = (directory: DirectoryHandle) => ignoreErrors(() => directory.readEntries())
 
-const look = (directory: DirectoryHandle, name: EntryName) => attempted(() => directory.lstat(name))
-
-function attempted<T>(what: () => T): T | undefined {
-  try {
-    return what()
-  } catch {
-    return undefined
-  }
-}
+const look = (directory: DirectoryHandle, name: EntryName) => ignoreErrors(() => directory.lstat(name))
 
 /** All marks of an account as one tree of names, whatever the number of its roots. */
 function marksOf({ excluded, subAreas }: StorageAccount): Mark {

@@ -1,10 +1,12 @@
 import { closeDescriptor } from "./directory-handle.ts"
 
-/** For work whose failure makes no difference. */
-export function ignoreErrors(work: () => void): void {
+/** For work whose failure makes no difference. Returns undefined if it fails. */
+export function ignoreErrors<T>(work: () => T): T | undefined {
   try {
-    work()
-  } catch {}
+    return work()
+  } catch {
+    return undefined
+  }
 }
 
 /** Closes a descriptor that may be closed already. */

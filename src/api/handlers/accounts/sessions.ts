@@ -59,6 +59,7 @@ async function createSession(context: OperationContext<"createSession">): Promis
 function servicesOf(caller: Caller, { services, server }: Pick<HandlerContext, "services" | "server">): Services {
   if (caller.isAdmin) return services
   server.rateLimiter.consume(caller.userId, "writes")
+  // Their rights may have changed while the password was checked.
   return withFairChanges(services, { caller: { ...caller }, invalidations: 0, changes: server.changes })
 }
 
