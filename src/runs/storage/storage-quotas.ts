@@ -45,7 +45,9 @@ export class StorageQuotas {
    * loop: each names all members of the person's groups, of which there may be thousands.
    */
   async quotaOf(userName: string): Promise<StorageQuota | null> {
-    await this.#yielder.pause()
+    const slice = this.#yielder.pause()
+    // Without a wait the work begins at once, so that the next of many callers sees its time.
+    if (slice) await slice
     const user = await this.#store.users.byName(userName)
     if (!user || user.deletedAt !== null) return null
     const { users, groups: allGroups } = this.#store
