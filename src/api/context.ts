@@ -14,6 +14,7 @@ import type { AnswerForm } from "./answer-forms.ts"
 import type { ResourceMap } from "./events/feed-policy.ts"
 import type { FairReads } from "./http/fair-reads.ts"
 import type { RateLimiter, RateSettings } from "./http/rate-limiter.ts"
+import type { Lane } from "./lane.ts"
 import type { MemoryUnit } from "./units.ts"
 
 /** The parts of the service that handlers use. */
@@ -92,9 +93,9 @@ export interface ServerState {
   /** Requests about images that ask the engine. */
   readonly imageChecks: PersonLimiter
   /** Changes of the database by requests of people who are not administrators. */
-  readonly changes: PersonLimiter
+  readonly changes: PersonLimiter<Lane>
   /** Changes of their own password, of people who are not administrators. */
-  readonly passwordChanges: PersonLimiter
+  readonly passwordChanges: PersonLimiter<Lane>
   /** Answers to requests that read, of people who are not administrators. */
   readonly reads: FairReads
   /** Directories that are made for datasets. */

@@ -24,6 +24,7 @@ import { checkOrigin } from "./http/request-checks.ts"
 import { anonymous, type RequestContext } from "./http/request-context.ts"
 import { send } from "./http/send.ts"
 import { sessionOf } from "./http/session-cookie.ts"
+import { hasOwnLane, type Lane, laneOf } from "./lane.ts"
 import { refreshCaller } from "./refresh-caller.ts"
 import { withFairChanges } from "./with-change.ts"
 
@@ -109,14 +110,15 @@ export async function runOperation<Op extends OperationId>(
   const caller = await authenticate(services, endpoint, requestContext, session)
   // Set before the request can be rejected: the audit records a rejection under the caller's name.
   requestContext.userName = caller?.userName ?? anonymous
-  if (caller && !assignConnection(request.socket, caller.userId)) throw tooManyConnections()
+  // A connection that has no room among the person's is still counted for its address.
+  if (caller && !assignConnection(request.socket, caller.userId) && !hasOwnLane(operation)) throw tooManyConnections()
   const { origin } = services.settings
   // An operation without credentials and without a body acts on the session itself: the cookie
   // authorizes signing out.
   const bySession = caller ? caller.credential.kind === "session" : session !== undefined && !endpoint.body
   checkOrigin(request, { origin, host: requestContext.host, bySession })
   if (caller) checkAttainable(caller, endpoint.permission as Action)
-  if (caller && !caller.isAdmin) consumeRate(server, caller.userId, endpoint, operation)
+  if (caller && !caller.isAdmin) consumeRate(server, laneOf(operation, caller), endpoint, operation)
   const query: QueryOf<Op> = parseQuery(endpoints[operation].query, requestContext.queryText)
   const answer = (json: unknown) =>
     answerOperation(services, operation, requestContext, { server, caller, invalidations, session, query, json })
@@ -139,7 +141,12 @@ async function answerOperation<Op extends OperationId>(
   const suitable = usesReserve ? server.reserveServices : services
   const isBounded = endpoint.method !== "GET" && present !== undefined && !present.isAdmin
   const chosen = isBounded
-    ? withFairChanges(suitable, { caller: present, invalidations: asked.invalidations, changes: server.changes })
+    ? withFairChanges(suitable, {
+        caller: present,
+        lane: laneOf(operation, present),
+        invalidations: asked.invalidations,
+        changes: server.changes,
+      })
     : suitable
   const call = new ParsedContext<Op>(requestContext, { ...asked, services: chosen, caller: present, shape: endpoint.body })
   const handler: Handler<Op> = handlers[operation]
@@ -156,7 +163,9 @@ function answerInTurn<T>(
   answer: () => T | Promise<T>,
 ): T | Promise<T> {
   if (!caller || caller.isAdmin) return answer()
-  return endpoint.method === "GET" ? reads.run(caller.userId, operation, answer) : reads.runWrite(caller.userId, answer)
+  return endpoint.method === "GET"
+    ? reads.run(caller.userId, operation, answer, laneOf(operation, caller))
+    : reads.runWrite(caller.userId, answer)
 }
 
 /** Resolves when the result is written; for a large one, when the client has read it. */
@@ -214,13 +223,13 @@ function sendLarge(
 }
 
 /**
- * Counts the operation against the caller's rate limits. Reads are free, but `runLogs` counts a
+ * Counts the operation against the rate limits of its lane. Reads are free, but `runLogs` counts a
  * followed output.
  */
-function consumeRate({ rateLimiter }: ServerState, userId: number, { method }: Endpoint, operation: OperationId): void {
-  if (operation === "followEvents") rateLimiter.consume(userId, "streams")
-  else if (operation === "startRun" || operation === "repeatRun") rateLimiter.consume(userId, "writes", "starts")
-  else if (method !== "GET") rateLimiter.consume(userId, "writes")
+function consumeRate({ rateLimiter }: ServerState, lane: Lane, { method }: Endpoint, operation: OperationId): void {
+  if (operation === "followEvents") rateLimiter.consume(lane, "streams")
+  else if (operation === "startRun" || operation === "repeatRun") rateLimiter.consume(lane, "writes", "starts")
+  else if (method !== "GET") rateLimiter.consume(lane, "writes")
 }
 
 function bodyOptions({ maxBody }: Endpoint, caller: Caller | undefined) {

@@ -17,6 +17,7 @@ import { checkRequestHead } from "./http/request-checks.ts"
 import { anonymous, RequestContext, stripAdminPrefix } from "./http/request-context.ts"
 import { send, sendFailure, toFailure } from "./http/send.ts"
 import { cookieOf, sessionOf } from "./http/session-cookie.ts"
+import type { Lane } from "./lane.ts"
 import { RequestMetrics } from "./metrics.ts"
 import { runOperation } from "./operation.ts"
 import { failurePage, type PageHandler, type PageResponse } from "./pages/page.ts"
@@ -170,16 +171,16 @@ function personLimiters({ openStreams }: RateSettings) {
   return {
     followedOutputs: limiterOf("followed outputs", openStreams),
     imageChecks: limiterOf("checks of images", imageChecks.value, waitingImageChecks.value),
-    changes: limiterOf("changes", changes.value, waitingChanges.value),
-    passwordChanges: limiterOf("changes of the password", passwordChanges.value, waitingPasswordChanges.value),
-    reads: new FairReads(limiterOf("requests that read", reads.value, waitingReads.value)),
+    changes: limiterOf<Lane>("changes", changes.value, waitingChanges.value),
+    passwordChanges: limiterOf<Lane>("changes of the password", passwordChanges.value, waitingPasswordChanges.value),
+    reads: new FairReads(limiterOf<Lane>("requests that read", reads.value, waitingReads.value)),
     datasetDirectories: limiterOf("directories of datasets", datasetDirectories.value, waitingDatasetDirectories.value),
     projectCopies: limiterOf("copies of projects", projectCopies.value, waitingProjectCopies.value),
     usageReads: limiterOf("reads of the use of runs", usageReads.value, waitingUsageReads.value),
   }
 }
 
-function limiterOf(work: string, maxRunning: number, maxWaiting = 0): PersonLimiter {
+function limiterOf<Person = number>(work: string, maxRunning: number, maxWaiting = 0): PersonLimiter<Person> {
   const message = (count: number) => `${count} ${work} of yours are open already; wait until one ends`
   return new PersonLimiter({ maxRunning, maxWaiting, message })
 }

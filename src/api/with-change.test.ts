@@ -14,7 +14,12 @@ test("a person's change is made after few of another's, however many of those we
   const identity = { isInvalidatedSince: () => false }
   const limiter = new PersonLimiter({ maxRunning: bounds.rates.changes.value, maxWaiting: 100, message: String })
   const storeOf = (userId: number) =>
-    withFairChanges({ store, identity } as unknown as Services, { caller: callerOf(userId), invalidations: 0, changes: limiter }).store
+    withFairChanges({ store, identity } as unknown as Services, {
+      caller: callerOf(userId),
+      lane: userId,
+      invalidations: 0,
+      changes: limiter,
+    }).store
   const gate = Promise.withResolvers<void>()
   const made: string[] = []
   const first = store.change(() => gate.promise)
@@ -40,7 +45,7 @@ test("the caller of a change is read again when that was long ago, since other p
   }
   const store = { change: async (work: () => unknown) => work() }
   const changes = new PersonLimiter({ maxRunning: 1, maxWaiting: 1, message: String })
-  const services = withFairChanges({ store, identity } as unknown as Services, { caller, invalidations: 0, changes })
+  const services = withFairChanges({ store, identity } as unknown as Services, { caller, lane: 1, invalidations: 0, changes })
   await services.store.change(async () => {})
   assert.equal(count, 0)
   const later = performance.now() + 10_000

@@ -2,6 +2,7 @@ import type { Caller } from "#access"
 import type { PersonLimiter } from "#http"
 import type { Change, Store } from "#store"
 import type { Services } from "./context.ts"
+import type { Lane } from "./lane.ts"
 import { refreshCaller } from "./refresh-caller.ts"
 
 /** The same services, with a store that changes rows by this function. */
@@ -39,9 +40,10 @@ const freshMs = 1_000
 interface FairChanges {
   /** An object of the request alone. */
   caller: Caller
+  lane: Lane
   /** `Identity.invalidations`, before the caller was read. */
   invalidations: number
-  changes: PersonLimiter
+  changes: PersonLimiter<Lane>
 }
 
 /**
@@ -50,7 +52,7 @@ interface FairChanges {
  * wait for half a minute, so each reads `caller` again in its turn if the person's rights may have
  * changed. Throws `unauthorized` if the credential has ended by then.
  */
-export function withFairChanges(services: Services, { caller, invalidations, changes }: FairChanges): Services {
+export function withFairChanges(services: Services, { caller, lane, invalidations, changes }: FairChanges): Services {
   const { store, identity } = services
   let read = { invalidations, at: performance.now() }
   const renew = async () => {
@@ -59,7 +61,7 @@ export function withFairChanges(services: Services, { caller, invalidations, cha
     Object.assign(caller, await refreshCaller({ services, caller }))
   }
   return withChange(services, (work, options) =>
-    changes.run(caller.userId, async () => {
+    changes.run(lane, async () => {
       await renew()
       return store.change(work, options)
     }),

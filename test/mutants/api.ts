@@ -121,7 +121,7 @@ export const api = [
     [
       [
         "one person's changes stand before everybody's",
-        at("withFairChanges", "changes.run(caller.userId, async () => {"),
+        at("withFairChanges", "changes.run(lane, async () => {"),
         "(async (make: () => Promise<unknown>) => changes && make())(async () => {",
       ],
       [
@@ -134,16 +134,23 @@ export const api = [
   ...faults(
     "src/api/operation.ts",
     ["test/attacks/changes.test.ts"],
+    [["no person's changes take turns", at("answerOperation", "const chosen = isBounded\n"), "const chosen = false\n"]],
+  ),
+  ...faults(
+    "src/api/lane.ts",
+    ["test/attacks/stolen-token.test.ts"],
     [
       [
-        "no person's changes take turns",
-        at(
-          "answerOperation",
-          "isBounded\n    ? withFairChanges(suitable, { caller: present, invalidations: asked.invalidations, changes: server.changes })\n    : suitable",
-        ),
-        "suitable",
+        "the thief of a token keeps its person from ending it by their own changes",
+        at("laneOf", "hasOwnLane(operation) ? `${userId} ${credential.id}` : userId"),
+        "userId",
       ],
     ],
+  ),
+  ...faults(
+    "src/api/operation.ts",
+    ["test/attacks/stolen-token.test.ts"],
+    [["the thief of a token keeps its person from ending it by their connections", at("runOperation", " && !hasOwnLane(operation)"), ""]],
   ),
   ...faults(
     "src/projects/object-limits.ts",
@@ -168,7 +175,7 @@ export const api = [
     [
       [
         "one person's sign-ins stand before everybody's changes",
-        at("servicesOf", "withFairChanges(services, { caller: { ...caller }, invalidations: 0, changes: server.changes })"),
+        at("servicesOf", "withFairChanges(services, { caller: { ...caller }, lane, invalidations: 0, changes: server.changes })"),
         "[services, withFairChanges][0] as Services",
       ],
     ],
@@ -184,7 +191,7 @@ export const api = [
     [
       [
         "one person's new passwords are all hashed at once",
-        at("updateUser", "server.passwordChanges.run(caller.userId, () => changeUser(context))"),
+        at("updateUser", 'server.passwordChanges.run(laneOf("updateUser", caller), () => changeUser(context))'),
         "changeUser(context)",
       ],
       ["a former administrator makes accounts", at("createUser", "authorize(await refreshCaller(context), "), "authorize(context.caller, "],
@@ -194,7 +201,13 @@ export const api = [
   ...faults(
     "src/api/operation.ts",
     ["test/attacks/reads.test.ts"],
-    [["one person's reads are answered before everybody's", "reads.run(caller.userId, operation, answer)", "answer()"]],
+    [
+      [
+        "one person's reads are answered before everybody's",
+        "reads.run(caller.userId, operation, answer, laneOf(operation, caller))",
+        "answer()",
+      ],
+    ],
   ),
   ...faults(
     "src/api/pages/page.ts",

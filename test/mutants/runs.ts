@@ -237,7 +237,7 @@ export const runs = [
   ...faults(
     "src/api/handlers/accounts/sessions.ts",
     ["test/api/limits.test.ts"],
-    [["signing in and ending sessions have no rate", at("servicesOf", 'server.rateLimiter.consume(caller.userId, "writes")'), ""]],
+    [["signing in and ending sessions have no rate", at("servicesOf", 'server.rateLimiter.consume(lane, "writes")'), ""]],
   ),
   ...faults(
     "src/api/operation.ts",

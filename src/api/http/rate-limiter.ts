@@ -1,5 +1,6 @@
 import { Failure } from "#contract"
 import type { Clock } from "#kit"
+import type { Lane } from "../lane.ts"
 
 /** The rate limits of a person. */
 export interface RateSettings {
@@ -10,8 +11,8 @@ export interface RateSettings {
   openStreams: number
 }
 
-/** Beyond this many people, the buckets of the first one are discarded. */
-const maxPeople = 10_000
+/** Beyond this many lanes, the buckets of the first one are discarded. */
+const maxLanes = 10_000
 const minuteMs = 60_000
 
 type Kind = "starts" | "writes" | "streams"
@@ -19,11 +20,11 @@ type Buckets = Record<Kind, number> & { at: number }
 
 const words: Record<Kind, string> = { starts: "starts of runs", writes: "changes", streams: "opened streams" }
 
-/** Token buckets, one of each kind for a person. They are refilled when used, without a timer. */
+/** Token buckets, one of each kind for a lane. They are refilled when used, without a timer. */
 export class RateLimiter {
   readonly #clock: Clock
   readonly #limits: Record<Kind, number>
-  readonly #people = new Map<number, Buckets>()
+  readonly #lanes = new Map<Lane, Buckets>()
 
   constructor(clock: Clock, { startsPerMinute, writesPerMinute, streamsPerMinute }: RateSettings) {
     this.#clock = clock
@@ -34,16 +35,16 @@ export class RateLimiter {
    * Counts one event of each kind. Throws a `Failure` (429), and counts nothing, when a bucket is
    * empty.
    */
-  consume(userId: number, ...kinds: readonly Kind[]): void {
-    const buckets = this.#of(userId)
+  consume(lane: Lane, ...kinds: readonly Kind[]): void {
+    const buckets = this.#of(lane)
     for (const kind of kinds) if (buckets[kind] < 1) throw this.#refusal(kind, buckets[kind])
     for (const kind of kinds) buckets[kind] -= 1
   }
 
-  #of(userId: number): Buckets {
+  #of(lane: Lane): Buckets {
     const now = this.#clock.now()
-    const known = this.#people.get(userId)
-    if (!known) return this.#remember(userId, { ...this.#limits, at: now })
+    const known = this.#lanes.get(lane)
+    if (!known) return this.#remember(lane, { ...this.#limits, at: now })
     const share = Math.max(0, now - known.at) / minuteMs
     known.at = now
     for (const kind of ["starts", "writes", "streams"] as const) {
@@ -52,9 +53,9 @@ export class RateLimiter {
     return known
   }
 
-  #remember(userId: number, buckets: Buckets): Buckets {
-    this.#people.set(userId, buckets)
-    if (this.#people.size > maxPeople) this.#people.delete(this.#people.keys().next().value ?? -1)
+  #remember(lane: Lane, buckets: Buckets): Buckets {
+    this.#lanes.set(lane, buckets)
+    if (this.#lanes.size > maxLanes) this.#lanes.delete(this.#lanes.keys().next().value ?? -1)
     return buckets
   }
 

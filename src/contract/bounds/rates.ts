@@ -2,7 +2,10 @@ import type { Bounds } from "./bound.ts"
 
 const refused = "429 `too_many_requests` with `Retry-After`"
 
-/** Rates of a person; administrators have none. */
+/**
+ * Rates of a person; administrators have none. Requests that sign in, list or end credentials, or
+ * change the password count for the credential, so that one that was stolen can be ended.
+ */
 export const rateBounds = {
   starts: {
     what: "Starts of runs in a minute",
@@ -13,7 +16,7 @@ export const rateBounds = {
     setting: "QUAYSIDE_STARTS_PER_MINUTE",
   },
   writes: {
-    what: "POST, PUT and DELETE requests to the API in a minute",
+    what: "POST, PUT and DELETE requests to the API in a minute; each credential has as many for ending credentials",
     value: 6_000,
     unit: "count",
     per: "person",

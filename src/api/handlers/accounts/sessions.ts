@@ -15,6 +15,7 @@ import { Failure, type Session } from "#contract"
 import type { SessionRow } from "#store"
 import type { HandlerContext, HandlerResult, Handlers, OperationContext, Services } from "../../context.ts"
 import { sessionCookie } from "../../http/session-cookie.ts"
+import { laneOf } from "../../lane.ts"
 import { toListResponse, toPageRequest, toTimestamp } from "../../responses/lists.ts"
 import { toWhoami } from "../../responses/whoami.ts"
 import { withFairChanges } from "../../with-change.ts"
@@ -37,7 +38,7 @@ async function createSession(context: OperationContext<"createSession">): Promis
   const { identity, events, settings } = services
   const caller = await identity.checkPassword(body.UserName, body.Password, actor.address)
   if (caller instanceof AuthenticationFailure) throw caller
-  const { store } = servicesOf(caller, context)
+  const { store } = servicesOf("createSession", caller, context)
   const device = { address: actor.address, browser: context.header("user-agent") }
   const { secret } = await store.change(
     async (tx) => {
@@ -54,13 +55,18 @@ async function createSession(context: OperationContext<"createSession">): Promis
 
 /**
  * The services for a change of a person who has just proved who they are. Each call counts as a
- * write of theirs: without that, one person's sign-ins would stand before everybody's changes.
+ * write: without that, one person's sign-ins would stand before everybody's changes.
  */
-function servicesOf(caller: Caller, { services, server }: Pick<HandlerContext, "services" | "server">): Services {
+function servicesOf(
+  operation: "createSession" | "deleteSession",
+  caller: Caller,
+  { services, server }: Pick<HandlerContext, "services" | "server">,
+): Services {
   if (caller.isAdmin) return services
-  server.rateLimiter.consume(caller.userId, "writes")
+  const lane = laneOf(operation, caller)
+  server.rateLimiter.consume(lane, "writes")
   // Their rights may have changed while the password was checked.
-  return withFairChanges(services, { caller: { ...caller }, invalidations: 0, changes: server.changes })
+  return withFairChanges(services, { caller: { ...caller }, lane, invalidations: 0, changes: server.changes })
 }
 
 /** No ID of a person. */
@@ -122,7 +128,7 @@ async function signOut({ services, actor, session }: DeleteContext): Promise<boo
 
 async function endOne(context: DeleteContext, id: number): Promise<boolean> {
   const caller = await authenticate(context)
-  const { store, identity, events } = servicesOf(caller, context)
+  const { store, identity, events } = servicesOf("deleteSession", caller, context)
   return store.change(async (tx) => {
     const row = await tx.sessions.get(id)
     authorize(caller, action, { resource: row && sessionResource(row), what: "session" })
@@ -152,7 +158,7 @@ async function endSessionsOf(
   context: DeleteContext,
   { caller, userId, except }: { caller: Caller; userId: number; except?: Credential },
 ): Promise<void> {
-  const { store, identity, events } = servicesOf(caller, context)
+  const { store, identity, events } = servicesOf("deleteSession", caller, context)
   await store.change(async (tx) => {
     const ids = await identity.sessions.endAll(tx, userId, except)
     const sessions = ids.map((id) => ({ ref: { type: "session", id } as const, was: sessionResource({ id, userId }) }))

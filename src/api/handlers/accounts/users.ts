@@ -4,6 +4,7 @@ import { removeFromAllGroups, stopRunsOfUser, withNewHome } from "#projects"
 import { changesFromBody, fieldsFromBody, tables, type UserRow } from "#store"
 import type { HandlerResult, Handlers, OperationContext, Services } from "../../context.ts"
 import { checkIfMatch, etagOf } from "../../http/etag.ts"
+import { laneOf } from "../../lane.ts"
 import { omitUndefined } from "../../omit-undefined.ts"
 import { refreshCaller } from "../../refresh-caller.ts"
 import { toListFilter } from "../../responses/accounts.ts"
@@ -51,7 +52,7 @@ async function createUser(context: OperationContext<"createUser">): Promise<Hand
  */
 async function updateUser(context: OperationContext<"updateUser">): Promise<HandlerResult<"updateUser">> {
   const { caller, server } = context
-  return caller.isAdmin ? changeUser(context) : server.passwordChanges.run(caller.userId, () => changeUser(context))
+  return caller.isAdmin ? changeUser(context) : server.passwordChanges.run(laneOf("updateUser", caller), () => changeUser(context))
 }
 
 async function changeUser(context: OperationContext<"updateUser">): Promise<HandlerResult<"updateUser">> {
