@@ -189,6 +189,8 @@ function accessEvents({ journal, logger, audit }: EventsContext): Pick<Events, "
       tx.afterCommit(() => logger.warn({ event: "trust.ended", resource, text }, "trust"))
     },
     async sessionsEnded(tx, actor, { userId, sessions }) {
+      // Requests may repeat it for ever, also on a full disk, whose reserve they may use.
+      if (sessions.length === 0) return
       const event = "session.deleted"
       for (const { ref, was } of sessions)
         await journal.add(tx, { event, data: { ID: ref.id }, resource: ref, visibility: { was, people: [userId] } })

@@ -62,6 +62,15 @@ test("`Others=1` leaves the browser's own session, and by a token ends all", asy
   assert.equal(await isSignedIn(baseUrl, here), false)
 })
 
+test("ending sessions when there are none leaves no trace, which would fill the reserve of a full disk", async () => {
+  const ivo = await server.person("ivo")
+  const session = await signIn(baseUrl, ivo)
+  for (const query of ["Others=1", "All=1", "Others=1", "All=1"]) assert.equal((await end(query, { as: ivo.authorization })).status, 200)
+  assert.equal(await isSignedIn(baseUrl, session), false)
+  const { data } = await server.admin.listAudit({ query: { UserName: "ivo", Action: "session.deleted" } })
+  assert.equal(data.length, 1)
+})
+
 test("administrators list and end everybody's sessions, and other people learn nothing of them", async () => {
   const [dora, emil] = [await server.person("dora"), await server.person("emil")]
   const [first, second] = [await signIn(baseUrl, dora), await signIn(baseUrl, dora)]

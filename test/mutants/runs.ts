@@ -272,6 +272,11 @@ export const runs = [
     [["a full disk keeps people from stopping runs", at("writeStop.write", ", { urgent: true }"), ""]],
   ),
   ...faults(
+    "src/runs/lifecycle/stop.ts",
+    ["src/runs/lifecycle/engine-down.test.ts"],
+    [["each request to stop a stopping run is recorded", at("writeStop.work", ' || now.state === "stopping"'), ""]],
+  ),
+  ...faults(
     "src/runs/lifecycle/transitions.ts",
     ["test/api/full-disk.test.ts"],
     [["a full disk keeps runs from being over", at("transition", "{ urgent: isEnd(step) }"), "{ urgent: false }"]],

@@ -42,7 +42,8 @@ function stopReasonOf({ userName }: RunRow, by: RequestedStopCode, actor: Actor 
 async function writeStop(ctx: RunsContext, id: number, { by, actor }: Pick<StopOptions, "by" | "actor">): Promise<RunRow | undefined> {
   const work = async (tx: Change) => {
     const now = await tx.runs.get(id)
-    if (!now || !isLive(now.state)) return now
+    // The first request wins; further ones would fill the audit, also on a full disk.
+    if (!now || !isLive(now.state) || now.state === "stopping") return now
     if (actor) await ctx.events.requested(tx, { actor, verb: "stop", run: now })
     const reason = stopReasonOf(now, by, actor)
     if (now.state === "queued") return endQueuedRun(ctx, tx, { id, reason })
