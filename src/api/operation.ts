@@ -113,9 +113,8 @@ export async function runOperation<Op extends OperationId>(
   // A connection that has no room among the person's is still counted for its address.
   if (caller && !assignConnection(request.socket, caller.userId) && !hasOwnLane(operation)) throw tooManyConnections()
   const { origin } = services.settings
-  // An operation without credentials and without a body acts on the session itself: the cookie
-  // authorizes signing out.
-  const bySession = caller ? caller.credential.kind === "session" : session !== undefined && !endpoint.body
+  // Without credentials, only signing out acts on the session: the cookie authorizes it.
+  const bySession = caller ? caller.credential.kind === "session" : session !== undefined && endpoint.method === "DELETE"
   checkOrigin(request, { origin, host: requestContext.host, bySession })
   if (caller) checkAttainable(caller, endpoint.permission as Action)
   if (caller && !caller.isAdmin) consumeRate(server, laneOf(operation, caller), endpoint, operation)

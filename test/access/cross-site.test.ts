@@ -1,8 +1,9 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import { basicAuth } from "#client"
-import { endpoints, type OperationId, operationIds } from "#contract"
+import { bounds, endpoints, type OperationId, operationIds } from "#contract"
 import { type HttpAnswer, sendRequest } from "../api/http-client.ts"
+import { signIn } from "../fixtures/browser-session.ts"
 import { startTestServer } from "../test-server.ts"
 import { forEachConcurrently, requestFor } from "./requests.ts"
 
@@ -12,6 +13,7 @@ const { baseUrl, appsUrl, filesUrl } = server.quayside
 /** Without a configured base URL the `Host`'s origin counts as Quayside's. */
 const here = baseUrl.replace("localhost", "127.0.0.1")
 const ann = await server.person("ann", { IsAdmin: true })
+const visitor = await server.person("visitor")
 const image = await ann.client.createImage({ body: { Name: "web", Image: "fake/http" } })
 
 /** The headers that a browser sends for pages of other origins. */
@@ -113,4 +115,37 @@ test("cross-site reads are answered without headers that share them with another
     const shared = Object.keys(answer.headers).filter((name) => name.startsWith("access-control-"))
     assert.deepEqual(shared, [])
   }
+})
+
+/** The operations that read as their caller; `metrics` needs no credentials from this machine. */
+const readOperations = operationIds.filter((operation) => {
+  const { method, permission } = endpoints[operation]
+  return method === "GET" && permission !== "none" && operation !== "metrics"
+})
+
+test("no operation reads by a session for a page from elsewhere", async () => {
+  for (const [source, headers] of Object.entries(crossSiteHeaders)) {
+    for (const load of [
+      {},
+      { "sec-fetch-mode": "no-cors", "sec-fetch-dest": "image" },
+      { "sec-fetch-mode": "navigate", "sec-fetch-dest": "iframe" },
+    ]) {
+      await forEachConcurrently(readOperations, async (operation) => {
+        const answer = await call(operation, { cookie, ...headers, ...load })
+        assert.ok(isRefusedAsCrossSite(answer), `${operation} from ${source}: ${answer.status} ${answer.text}`)
+      })
+    }
+  }
+})
+
+test("a page from elsewhere uses up none of the streams that a visitor of it may open", async () => {
+  const { headers } = await signIn(baseUrl, visitor)
+  const follow = (site: string) => sendRequest(baseUrl, "GET", "/events", { headers: { ...headers, "sec-fetch-site": site } })
+  for (let i = 0; i <= bounds.rates.streams.value; i += 1) await follow("same-site")
+  assert.equal((await follow("same-origin")).status, 200)
+})
+
+test("a link from elsewhere to what is read by a session works, as it opens a page of its own", async () => {
+  const link = { "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" }
+  assert.equal((await call("readImage", { cookie, ...link })).status, 200)
 })

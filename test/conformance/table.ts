@@ -277,6 +277,7 @@ const readme: readonly Entry[] = [
   ["Every write, whatever", "a write with cross-site browser headers is refused"],
   ["The apps and files addresses", "a write with cross-site browser headers is refused"],
   ["A write proved by a session", "a write with a session cookie requires origin headers"],
+  ["A read proved by a session", "no operation reads by a session for a page from elsewhere"],
   ["Only the files address asks", proof],
   ["`Host` must be", "Host must be a configured name or a loopback one"],
   ["Every person has a home", "a person has a home from the moment they exist, and files-token opens the files address only"],

@@ -58,6 +58,11 @@ export const guards = [
     ],
   ),
   ...faults(
+    "src/api/http/request-checks.ts",
+    ["test/access/cross-site.test.ts"],
+    [["a page from elsewhere reads by a visitor's session", at("checkOrigin", "(!options.bySession || isNavigation(request))"), "true"]],
+  ),
+  ...faults(
     "src/api/operation.ts",
     ["test/api/accounts.test.ts"],
     [

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http"
 import { Failure } from "#contract"
-import { type AllowedHosts, checkTarget, checkTransferEncoding, countHeader, declaresOtherOrigin, isSafeMethod } from "#http"
+import { type AllowedHosts, checkTarget, checkTransferEncoding, countHeader, declaresOtherOrigin, isNavigation, isSafeMethod } from "#http"
 
 /** Rejects an invalid head of a request. `host` is the authority that the request names. */
 export function checkRequestHead(request: IncomingMessage, { hosts, host }: { hosts: AllowedHosts; host: string }): void {
@@ -17,13 +17,18 @@ export function checkRequestHead(request: IncomingMessage, { hosts, host }: { ho
 /**
  * Rejects a write if a browser says that it comes from another origin. `origin` is the configured
  * base URL's; without one, that of `Host` counts. A write by the browser's session must name its
- * origin.
+ * origin. A read by it, which uses up what its person may read and follow, may come from elsewhere
+ * only as a link that opens a page.
  */
 export function checkOrigin(request: IncomingMessage, options: { origin: string | undefined; host: string; bySession: boolean }): void {
-  if (isSafeMethod(request.method)) return
+  const isRead = isSafeMethod(request.method)
+  if (isRead && (!options.bySession || isNavigation(request))) return
   const host = options.host.toLowerCase()
   const origins = options.origin === undefined ? [`http://${host}`, `https://${host}`] : [options.origin]
-  if (declaresOtherOrigin(request, origins)) throw new Failure("forbidden", "A page of another origin may not change anything here")
+  if (declaresOtherOrigin(request, origins)) {
+    throw new Failure("forbidden", `A page of another origin may not ${isRead ? "read" : "change"} anything here`)
+  }
+  if (isRead) return
   const { origin, "sec-fetch-site": site } = request.headers
   if (options.bySession && origin === undefined && site === undefined) {
     throw new Failure("forbidden", "A write with a browser's session must carry Origin or Sec-Fetch-Site")
