@@ -1,5 +1,5 @@
 import { Socket } from "node:net"
-import type { Duplex, Writable } from "node:stream"
+import type { Duplex } from "node:stream"
 import { setTimeout as pause } from "node:timers/promises"
 import type Dockerode from "dockerode"
 import { reasonMessages } from "#contract"
@@ -8,7 +8,6 @@ import { EngineError } from "../../engine.ts"
 import type { ExecContinuation, ExecOutput, ExecProcess, ExecRequest, TerminalSize } from "../../exec.ts"
 import type { DockerClient } from "../client/docker-client.ts"
 import { separateOutputs, terminalOutput } from "./exec-output.ts"
-import { openInputPipe } from "./input-pipe.ts"
 import { type ExecSession, signalSession } from "./session-processes.ts"
 
 /** How long the daemon may take until a program has its process ID. */
@@ -118,17 +117,12 @@ class DockerExec implements ExecProcess {
   readonly #parts: ExecParts
   readonly #exit = Promise.withResolvers<number>()
   readonly output: AsyncIterable<ExecOutput>
-  /** Receives the program's input: the daemon's socket, or the pipe behind it. */
-  readonly #input: Writable
   readonly #hasTerminal: boolean
   #closing: Promise<void> | undefined
 
   constructor(parts: ExecParts, hasTerminal: boolean) {
     this.#parts = parts
     this.#hasTerminal = hasTerminal
-    const pipe = hasTerminal ? undefined : openInputPipe(parts.session)
-    pipe?.on("error", () => pipe.destroy())
-    this.#input = pipe ?? parts.socket
     this.#exit.promise.catch(() => {})
     this.output = this.#read(hasTerminal ? terminalOutput(parts.socket) : separateOutputs(parts.socket))
   }
@@ -143,14 +137,16 @@ class DockerExec implements ExecProcess {
     return this.#exit.promise
   }
 
+  /**
+   * The daemon passes it on. The pipe behind it is visible from here, but a program can hold the
+   * lock of its pipe for seconds, in which each call on it waits.
+   */
   async write(data: Uint8Array): Promise<void> {
-    const input = this.#input
-    if (input.writable) await writeThrough(input, data)
+    const { socket } = this.#parts
+    if (socket.writable) await writeThrough(socket, data)
   }
 
-  /** The runtime has the pipe open, too, until the daemon's socket ends. */
   endInput(): void {
-    this.#input.end()
     this.#parts.socket.end()
   }
 
@@ -187,7 +183,6 @@ class DockerExec implements ExecProcess {
       if (left) await pause(pollMs)
     }
     if (left === undefined) log.warn({ container: session.container }, "a program's processes are not visible and cannot be ended")
-    this.#input.destroy()
     socket.destroy()
     this.#exit.reject(new EngineError("engine_error", "The program was ended"))
   }
