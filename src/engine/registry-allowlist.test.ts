@@ -123,3 +123,13 @@ test("a lookup without an answer times out and blocks no other", async () => {
   await new RegistryAllowlist({ allowed, lookup }).check(hostOf("fine.quayside.dev/x"))
   clearInterval(alive)
 })
+
+test("a registry that is allowed as any public one leads its clients to public hosts only", async () => {
+  const lookup = async (name: string) => (name === "inner.example.com" ? ["10.0.0.1"] : ["1.1.1.1"])
+  const registries = new RegistryAllowlist({ allowed: ["public", "harbor.example.com"], lookup })
+  const from = { host: "evil.example.org" }
+  for (const host of ["evil.example.org", "cdn.example.org:8443", "harbor.example.com"]) await registries.checkRedirect(from, host)
+  for (const host of ["inner.example.com", "10.0.0.1", "localhost:6443", "[::1]:443", "kubernetes.default.svc.cluster.local"])
+    await assert.rejects(registries.checkRedirect(from, host), { code: "image_pull_denied" }, host)
+  await registries.checkRedirect({ host: "harbor.example.com" }, "inner.example.com")
+})

@@ -105,6 +105,14 @@ export class RegistryAllowlist {
       )
   }
 
+  /**
+   * Rejects like `check` if a registry leads its clients to a host that is not public. Listed
+   * registries may lead anywhere.
+   */
+  async checkRedirect({ host: from }: Pick<OciReference, "host">, to: string): Promise<void> {
+    if (to !== from && !this.#isListed(from) && from !== defaultRegistry) await this.check({ host: to })
+  }
+
   async #addressesOf(name: string): Promise<string[]> {
     using timeout = deadline(this.#timeoutMs, "resolving the name")
     return await abortable(

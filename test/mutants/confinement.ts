@@ -118,6 +118,12 @@ export const confinement = [
         at("checkRuntimeCreatedPaths", "leadsInto(route, "),
         "leadsInto(routeOf(path), ",
       ],
+    ],
+  ),
+  ...faults(
+    "src/engine/containers/run-directories.ts",
+    ["src/engine/docker/containers/container-options.test.ts"],
+    [
       [
         "a relative volume is not made before the runtime makes it as root",
         at("runtimeCreatedDirectories", 'path !== ""'),

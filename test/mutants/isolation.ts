@@ -226,6 +226,16 @@ export const isolation = [
         at("RegistrySession.#parse", "hasMoreValues(body, imageAnswerValues.value)"),
         "false",
       ],
+      [
+        "a public registry redirects Quayside to private addresses",
+        at("RegistrySession.#send", "await this.#checkRedirect?.(target.host)"),
+        "",
+      ],
+      [
+        "a public registry sends Quayside to private addresses for a token",
+        at("RegistrySession.#authorize", "await this.#checkRedirect?.(url.host)"),
+        "",
+      ],
     ],
   ),
   ...faults(

@@ -59,6 +59,14 @@ export const kubernetes = [
     [["a cluster replaces variables in commands", at("literal", 'word.replaceAll("$", () => "$$")'), "word"]],
   ),
   ...faults(
+    "src/engine/kubernetes/pods/image-volumes.ts",
+    ["src/engine/kubernetes/pods/image-volumes.test.ts"],
+    [
+      ["the volumes of an image on a cluster have no limit", at("imageVolumes", "undefined) return others"), "undefined) return []"],
+      ["an image's volume hides a mount of its run", at("imageVolumes", "!mounted.has(path)"), "path !== undefined"],
+    ],
+  ),
+  ...faults(
     "src/engine/kubernetes/mounts/mount-locks.ts",
     ["src/engine/kubernetes/mounts/mount-locks.integration.test.ts"],
     [

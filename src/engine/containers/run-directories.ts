@@ -1,4 +1,5 @@
-import type { RunSpec } from "../engine.ts"
+import { posix } from "node:path"
+import type { ImageInfo, RunSpec } from "../engine.ts"
 
 /** The home directory for `HOME` and `/etc/passwd`. */
 export function homeDirectory(spec: RunSpec): string {
@@ -16,4 +17,26 @@ export function memoryDirectories(spec: RunSpec): Map<string, string> {
   modes.set("/tmp", "1777")
   for (const path of modes.keys()) if (isMounted(path)) modes.delete(path)
   return modes
+}
+
+/**
+ * The directories that the container runtime makes when they are missing, besides the targets of
+ * mounts: the working directory, the image's volumes and the directories in memory.
+ */
+export function runtimeCreatedDirectories(spec: RunSpec, image: ImageInfo): string[] {
+  const paths = [spec.workDir || image.workDir, ...image.volumes, ...memoryDirectories(spec).keys()]
+  return paths.filter((path) => path !== "").map(normalizedPath)
+}
+
+/** The runtime reads a relative path as one from the root. */
+export function normalizedPath(path: string): string {
+  return posix.join("/", path).replace(/(?<=.)\/$/, "")
+}
+
+/** The kernel's files: below `/proc/self/fd` the runtime has directories of the host open. */
+export const kernelTrees = ["/proc", "/sys", "/dev"]
+
+/** Whether a normalized path is this folder or lies in it. */
+export function isWithin(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(`${folder}/`)
 }

@@ -1,8 +1,11 @@
 import assert from "node:assert/strict"
-import { mkdirSync, writeFileSync } from "node:fs"
+import { execFileSync } from "node:child_process"
+import { mkdirSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { after, before, suite, test } from "node:test"
 import { setTimeout as pause } from "node:timers/promises"
+import { ensureBusyboxImage } from "../../../test/fixtures/docker/busybox.ts"
+import { eventually } from "../../../test/fixtures/eventually.ts"
 import { startKubernetesEngine, type TestKubernetesEngine } from "../../../test/fixtures/kubernetes/kubernetes-engine.ts"
 import { specOf } from "../../../test/fixtures/run-spec.ts"
 import type { RunSpec } from "../engine.ts"
@@ -68,6 +71,21 @@ suite("what a run on a cluster can reach", () => {
     assert.match(output, /\/var\/run\/secrets: No such file/)
     assert.match(output, /\/file: Read-only file system/)
     assert.doesNotMatch(output, /^(?!KUBERNETES_)\w+_(SERVICE_HOST|PORT_)/m)
+  })
+
+  test("a program that fills a volume of its image is ended, and all directories of a mount belong to the runs", async () => {
+    const name = "quayside-test/volumes:latest"
+    const input = `FROM ${await ensureBusyboxImage()}\nVOLUME /data /home/ann/cache\nWORKDIR /home/ann/work\n`
+    execFileSync("docker", ["build", "--quiet", "--tag", name, "-"], { input })
+    const image = await rig.registry.push(name, "test/volumes:latest")
+    const home = await rig.namespace.directory("users/ann")
+    const mounts = [{ source: "/users/ann", target: "/home/ann", readOnly: false }]
+    const { key } = await started("dd if=/dev/zero of=/data/big bs=1M count=100; sleep 1000", { image, mounts, diskMiB: 20 })
+    for (const made of ["cache", "work"]) assert.equal(statSync(join(rig.namespace.filesRoot, home, made)).uid, 1000, made)
+    const observed = async () => (await rig.engine.observe()).find((run) => run.key === key)
+    await eventually("the run is ended", async () => (await observed())?.state === "exited", 150_000)
+    assert.equal((await observed())?.cause?.code, "evicted")
+    await rig.engine.stop(key, { graceMs: 0 })
   })
 
   test("runs reach neither each other nor the cluster's and the node's own services", async () => {

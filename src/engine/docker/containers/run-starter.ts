@@ -3,7 +3,7 @@ import { bounds } from "#contract"
 import { type Clock, type Logger, silentLogger, systemClock } from "#kit"
 import { accountFiles } from "../../containers/account-files.ts"
 import { mountTurns } from "../../containers/mount-sources.ts"
-import { homeDirectory } from "../../containers/run-directories.ts"
+import { homeDirectory, runtimeCreatedDirectories } from "../../containers/run-directories.ts"
 import { EngineError, type ImageInfo, type ResolveSpec, type RunSpec, type StartStep } from "../../engine.ts"
 import { explainCommandError } from "../client/command-error.ts"
 import type { AbortOption, DockerApi } from "../client/docker-api.ts"
@@ -31,7 +31,7 @@ import { belongsToInstance, containerIdentityOf, containerName, hasDevicesOf } f
 import { checkListEntrySize } from "./list-entry-size.ts"
 import { maxOpenFiles } from "./max-open-files.ts"
 import { removeContainer } from "./remove-container.ts"
-import { checkRuntimeCreatedPaths, runtimeCreatedDirectories, runtimeCreatedPaths } from "./runtime-created-paths.ts"
+import { checkRuntimeCreatedPaths, runtimeCreatedPaths } from "./runtime-created-paths.ts"
 import { StartCheck } from "./start-check.ts"
 
 export interface RunStarterContext {

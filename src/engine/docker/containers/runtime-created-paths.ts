@@ -1,28 +1,15 @@
-import { posix } from "node:path"
-import { memoryDirectories } from "../../containers/run-directories.ts"
+import { isWithin, kernelTrees, normalizedPath, runtimeCreatedDirectories } from "../../containers/run-directories.ts"
 import { EngineError, type ImageInfo, type RunSpec } from "../../engine.ts"
 import type { PathTrace } from "../images/image-path-resolver.ts"
 
 /** Mounted by the container runtime in every container. */
 const fixedFiles = ["/etc/passwd", "/etc/group", "/etc/hosts", "/etc/hostname", "/etc/resolv.conf", "/sbin/docker-init", "/dev/shm"]
 
-/**
- * The directories that the container runtime makes when they are missing, besides the targets of
- * mounts: the working directory, the image's volumes and the directories in memory.
- */
-export function runtimeCreatedDirectories(spec: RunSpec, image: ImageInfo): string[] {
-  const paths = [spec.workDir || image.workDir, ...image.volumes, ...memoryDirectories(spec).keys()]
-  return paths.filter((path) => path !== "").map(normalized)
-}
-
 /** Every path of the container at which the runtime may make something. */
 export function runtimeCreatedPaths(spec: RunSpec, image: ImageInfo): string[] {
-  const own = image.workDir === "" ? [] : [normalized(image.workDir)]
+  const own = image.workDir === "" ? [] : [normalizedPath(image.workDir)]
   return [...new Set([...targetsOf(spec), ...runtimeCreatedDirectories(spec, image), ...own, ...fixedFiles])]
 }
-
-/** The kernel's files: below `/proc/self/fd` the runtime has directories of the host open. */
-const kernelTrees = ["/proc", "/sys", "/dev"]
 
 /** The runtime acts at the path with its own rights, before the program has lost them. */
 function checkKernelTrees(path: string, route: PathTrace): void {
@@ -63,14 +50,5 @@ function leadsInto(route: PathTrace, folder: string): boolean {
 }
 
 function targetsOf({ mounts }: RunSpec): string[] {
-  return mounts.map(({ target }) => normalized(target))
-}
-
-function isWithin(path: string, folder: string): boolean {
-  return path === folder || path.startsWith(`${folder}/`)
-}
-
-/** The runtime reads a relative path as one from the root. */
-function normalized(path: string): string {
-  return posix.join("/", path).replace(/(?<=.)\/$/, "")
+  return mounts.map(({ target }) => normalizedPath(target))
 }

@@ -57,6 +57,7 @@ export class ClusterImages {
       credentials: policy.credentials,
       architectures: architectures.length > 0 ? architectures : ["amd64"],
       maxBytes: this.#maxBytes,
+      checkRedirect: (host) => this.#registries.checkRedirect(reference, host),
       signal,
     })
     const exact = formatOciReference({ ...reference, tag: "", digest: info.digest })

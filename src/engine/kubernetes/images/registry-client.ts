@@ -40,6 +40,8 @@ export interface DescribeOptions {
   architectures: readonly string[]
   /** Limit on the packed layers; 0 is none. */
   maxBytes: number
+  /** Rejects if the registry may not lead its clients to this host (with its port). */
+  checkRedirect?: ((host: string) => Promise<void>) | undefined
   signal?: AbortSignal | undefined
 }
 
@@ -50,7 +52,7 @@ export interface DescribeOptions {
  */
 export async function describeImage(reference: OciReference, options: DescribeOptions): Promise<ImageInfo> {
   using late = deadline(timeoutMs, "The registry", options.signal)
-  const session = new RegistrySession(reference, options.credentials, late)
+  const session = new RegistrySession(reference, options, late)
   try {
     const top = await session.manifest(reference.digest || reference.tag)
     const own = top.value.manifests ? await session.manifest(platformOf(top.value.manifests, reference, options.architectures)) : top
@@ -115,13 +117,15 @@ class RegistrySession {
   readonly name: string
   readonly #reference: OciReference
   readonly #credentials: RegistryCredentials | undefined
+  readonly #checkRedirect: DescribeOptions["checkRedirect"]
   readonly #signal: AbortSignal
   #authorization: string | undefined
 
-  constructor(reference: OciReference, credentials: RegistryCredentials | undefined, signal: AbortSignal) {
+  constructor(reference: OciReference, { credentials, checkRedirect }: DescribeOptions, signal: AbortSignal) {
     this.name = formatOciReference(reference)
     this.#reference = reference
     this.#credentials = credentials
+    this.#checkRedirect = checkRedirect
     this.#signal = signal
   }
 
@@ -181,6 +185,7 @@ class RegistrySession {
       target = new URL(location, target)
       if (target.protocol !== "https:" && target.origin !== url.origin)
         throw this.#failed("the registry redirects to an unencrypted address")
+      await this.#checkRedirect?.(target.host)
     }
   }
 
@@ -196,6 +201,7 @@ class RegistrySession {
     const url = new URL(realm)
     if (url.protocol !== "https:" && url.origin !== originOf(this.#reference.host))
       throw this.#failed("the registry wants a token from an unencrypted address")
+    await this.#checkRedirect?.(url.host)
     const service = /service="([^"]+)"/i.exec(challenge)?.[1]
     if (service) url.searchParams.set("service", service)
     url.searchParams.set("scope", `repository:${this.#reference.path}:pull`)

@@ -4,6 +4,7 @@ import type { ContainerStats, WritableLayer } from "../../engine.ts"
 import type { ClusterClient } from "../client/cluster-client.ts"
 import { openStream } from "../client/open-stream.ts"
 import { podIdentity, storedSpec } from "../pods/names.ts"
+import { imageVolumePrefix } from "../pods/pod-manifest.ts"
 import { stateOf } from "../pods/pod-state.ts"
 
 const { Agent } = process.getBuiltinModule("node:https")
@@ -26,6 +27,7 @@ interface PodSummary {
   memory?: { workingSetBytes?: number }
   network?: { interfaces?: { rxBytes?: number; txBytes?: number }[] }
   containers?: { rootfs?: { usedBytes?: number } }[]
+  volume?: { name: string; usedBytes?: number }[]
   "ephemeral-storage"?: { usedBytes?: number }
 }
 
@@ -85,7 +87,7 @@ export class NodeStats implements Disposable {
     const limits = new Map(all.map((pod) => [podIdentity(pod.metadata)?.key ?? "", diskLimitOf(pod)]))
     const layers = new Map<string, WritableLayer>()
     for (const [key, summaries] of await this.#describe(all)) {
-      const bytes = sumOf(summaries, ({ containers = [] }) => containers.reduce((sum, { rootfs }) => sum + (rootfs?.usedBytes ?? 0), 0))
+      const bytes = sumOf(summaries, writtenBytes)
       if (bytes !== null) layers.set(key, { bytes, maxMiB: limits.get(key) ?? null })
     }
     return layers
@@ -158,6 +160,16 @@ function sumOf(summaries: readonly PodSummary[], of: (each: PodSummary) => numbe
   const all = summaries.map(of)
   if (all.length === 0 || all.includes(undefined)) return null
   return all.reduce<number>((sum, each) => sum + (each ?? 0), 0)
+}
+
+/** The containers' own files, and those in the volumes of the image. */
+function writtenBytes({ containers = [], volume = [] }: PodSummary): number {
+  const used = [...containers.map(({ rootfs }) => rootfs?.usedBytes), ...volume.filter(isOfImage).map(({ usedBytes }) => usedBytes)]
+  return used.reduce<number>((sum, bytes) => sum + (bytes ?? 0), 0)
+}
+
+function isOfImage({ name }: { name: string }): boolean {
+  return name.startsWith(imageVolumePrefix)
 }
 
 function addressOf({ status }: V1Node): string | undefined {

@@ -8,7 +8,7 @@ import { podManifest } from "./pod-manifest.ts"
 function manifestOf(nodes: number, pods: PodDefaults) {
   const options = { instance: "test", filesRoot: "/files", volume: "files", uid: 1000, pods }
   const spec = specOf({ image: "tiny", nodes })
-  const parts = { spec, rank: 0, image: "tiny", isPreloaded: false, internet: "common", hasCredentials: false }
+  const parts = { spec, rank: 0, image: "tiny", isPreloaded: false, internet: "common", hasCredentials: false, volumes: [] }
   const { metadata, spec: pod } = podManifest({ options, uid: 1000, gid: 1000 }, parts)
   const kueue = (all: Record<string, string> = {}) => Object.fromEntries(Object.entries(all).filter(([name]) => name.startsWith("kueue")))
   return { key: spec.key, pod, labels: kueue(metadata?.labels), annotations: kueue(metadata?.annotations) }
@@ -42,7 +42,7 @@ function expanded(word: string, variables: Readonly<Record<string, string>>): st
 test("a command arrives as it was written, whatever dollars it has", () => {
   const command = ["sh", "-c", "echo $$ $(HOME) $$(HOME) $HOME $", "$$$(HOME)"]
   const spec = specOf({ image: "tiny", command, entryPoint: command })
-  const parts = { spec, rank: 0, image: "tiny", isPreloaded: false, internet: "common", hasCredentials: false }
+  const parts = { spec, rank: 0, image: "tiny", isPreloaded: false, internet: "common", hasCredentials: false, volumes: [] }
   const options = { instance: "test", filesRoot: "/files", volume: "files", uid: 1000 }
   const container = podManifest({ options, uid: 1000, gid: 1000 }, parts).spec?.containers[0]
   for (const words of [container?.args, container?.command])

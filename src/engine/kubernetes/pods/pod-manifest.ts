@@ -27,6 +27,8 @@ export interface PodManifestOptions {
   /** The label value of the internet setting. */
   internet: string
   hasCredentials: boolean
+  /** Normalized paths of `imageVolumes`. */
+  volumes: readonly string[]
 }
 
 /**
@@ -37,7 +39,7 @@ export interface PodManifestOptions {
 export function podManifest(context: ManifestContext, pod: PodManifestOptions): V1Pod {
   const { options, uid, gid } = context
   const { spec, rank, internet } = pod
-  const volumes = volumesOf(spec, options)
+  const volumes = volumesOf(pod, options)
   const { pods = {} } = options
   const pullSecrets = [...(pods.pullSecrets ?? []), ...(pod.hasCredentials ? [pullSecretName(spec.key)] : [])]
   const podSpec: V1PodSpec = {
@@ -148,13 +150,20 @@ function gpuAffinity({ gpuRequest }: RunSpec, { gpuMemoryLabel = "nvidia.com/gpu
   return { affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution } } }
 }
 
-function volumesOf(spec: RunSpec, { volume, volumePath = "/" }: KubernetesOptions): { volumes: V1Volume[]; mounts: V1VolumeMount[] } {
+function volumesOf(
+  { spec, volumes: declared }: PodManifestOptions,
+  { volume, volumePath = "/" }: KubernetesOptions,
+): { volumes: V1Volume[]; mounts: V1VolumeMount[] } {
   const items = accountFileNames.map((path) => ({ path, fieldRef: { fieldPath: `metadata.annotations['${accountAnnotation(path)}']` } }))
   const accounts = { name: "accounts", downwardAPI: { defaultMode: 0o444, items } }
   const sizeLimit = `${Math.ceil(spec.memoryMiB * memoryShare)}Mi`
   const memory = [...memoryDirectories(spec).keys(), "/dev/shm"].map((mountPath, n) => ({
     volume: { name: `memory-${n}`, emptyDir: { medium: "Memory", sizeLimit } },
     mount: { name: `memory-${n}`, mountPath },
+  }))
+  const ofImage = declared.map((mountPath, n) => ({
+    volume: { name: `${imageVolumePrefix}${n}`, emptyDir: {} },
+    mount: { name: `${imageVolumePrefix}${n}`, mountPath },
   }))
   const files = { name: "files", persistentVolumeClaim: { claimName: volume } }
   const prefix = splitPath(volumePath)
@@ -166,10 +175,13 @@ function volumesOf(spec: RunSpec, { volume, volumePath = "/" }: KubernetesOption
   }))
   const accountMounts = accountFileNames.map((name) => ({ name: "accounts", mountPath: `/etc/${name}`, subPath: name, readOnly: true }))
   return {
-    volumes: [accounts, ...memory.map((each) => each.volume), ...(sources.length > 0 ? [files] : [])],
-    mounts: [...memory.map((each) => each.mount), ...sources, ...accountMounts],
+    volumes: [accounts, ...[...memory, ...ofImage].map((each) => each.volume), ...(sources.length > 0 ? [files] : [])],
+    mounts: [...[...memory, ...ofImage].map((each) => each.mount), ...sources, ...accountMounts],
   }
 }
+
+/** In the names of the pod's volumes that stand for those of its image. */
+export const imageVolumePrefix = "image-volume-"
 
 const accountFileNames = ["passwd", "group"] as const
 

@@ -1,7 +1,7 @@
 import type { V1Pod } from "@kubernetes/client-node"
 import { type Clock, type Logger, silentLogger, systemClock } from "#kit"
 import { mountTurns, openMountSources } from "../../containers/mount-sources.ts"
-import { memoryDirectories } from "../../containers/run-directories.ts"
+import { runtimeCreatedDirectories } from "../../containers/run-directories.ts"
 import { EngineError, type NodeCapacity, type ResolveSpec, type RunSpec, type StartResult, type StartStep } from "../../engine.ts"
 import type { CallOptions, ClusterClient } from "../client/cluster-client.ts"
 import type { Reflector } from "../client/reflector.ts"
@@ -9,6 +9,7 @@ import type { ClusterImages, FoundImage } from "../images/cluster-images.ts"
 import type { MountLocks } from "../mounts/mount-locks.ts"
 import { applyPolicy, internetLabelValue, peersPolicy } from "../network/network-policies.ts"
 import { countFittingPods, neverRoomForAllError } from "./fitting-pods.ts"
+import { imageVolumes } from "./image-volumes.ts"
 import { podIdentity, podName, schedulingGate, storedSpec } from "./names.ts"
 import type { PodEventFeed, PodEvents } from "./pod-events.ts"
 import {
@@ -143,14 +144,14 @@ export class RunStarter {
     const spec: RunSpec = { ...planned, ...(await resolveSpec?.(image.info)) }
     const judgedAt = this.#clock.now()
     signal.throwIfAborted()
-    await this.#prepareMounts(spec)
+    await this.#prepareMounts(spec, image)
     return { spec, judgedAt }
   }
 
   /** Checks the sources, and makes the mount points inside of them as the runs' user. */
-  async #prepareMounts(spec: RunSpec): Promise<void> {
+  async #prepareMounts(spec: RunSpec, { info }: FoundImage): Promise<void> {
     const { options, uid, gid } = this.#parts.context
-    const directories = [...(spec.workDir === undefined ? [] : [spec.workDir]), ...memoryDirectories(spec).keys()]
+    const directories = runtimeCreatedDirectories(spec, info)
     const opened = await openMountSources(options.filesRoot, { mounts: spec.mounts, directories, uid, gid })
     await opened[Symbol.asyncDispose]()
   }
@@ -161,7 +162,8 @@ export class RunStarter {
     const call = createCall(spec, signal)
     const hasCredentials = image.host !== undefined && spec.imagePolicy.credentials !== undefined
     const internet = internetLabelValue(context.options, spec.internetOf)
-    const common = { spec, image: image.reference, isPreloaded: image.host === undefined, internet, hasCredentials }
+    const volumes = imageVolumes(spec, image.info)
+    const common = { spec, image: image.reference, isPreloaded: image.host === undefined, internet, hasCredentials, volumes }
     const pods: NewPod[] = []
     for (let rank = 0; rank < spec.nodes; rank += 1) {
       const body = podManifest(context, { ...common, rank })
