@@ -175,6 +175,11 @@ export const webdav = [
   ),
   ...faults("src/files/uploads/upload-store.ts", uploads, [
     ["an upload outlives its person's right", at("UploadStore.#check", "&& (await this.#mayWrite(userId, facts))"), ""],
+    [
+      "an upload of which nothing comes reserves its owner's space",
+      at("UploadStore.#holdIdle", "room.written <= size"),
+      "room.written > 0",
+    ],
   ]),
   ...faults(
     "src/files/uploads/upload-store.ts",

@@ -151,6 +151,13 @@ export const fileBounds = {
     per: "upload",
     beyond: "404 `not_found`: begin again",
   },
+  uploadReservedMs: {
+    what: "Time after which a resumable upload that receives nothing counts by the bytes that came",
+    value: 600_000,
+    unit: "ms",
+    per: "upload",
+    beyond: "the rest is reserved again when it goes on, or 507 `storage_full`",
+  },
   uploadMetadataCharacters: {
     what: "`Upload-Metadata` of a resumable upload",
     value: 4_096,

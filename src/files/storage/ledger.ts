@@ -133,6 +133,19 @@ export class StorageLedger implements AsyncDisposable {
     return reservation
   }
 
+  /** Reserves the rest of what an idle upload announced. Throws 507 beyond the quota. */
+  async reserveRest(account: string | undefined, room: Reservation, length: number): Promise<void> {
+    const bytes = length - room.written
+    if (bytes <= 0) return
+    if (account !== undefined) {
+      const entry = await this.#entry(account)
+      if (this.#over(account, entry, bytes) && this.#mayCountAgain(entry)) await this.#recount(account, entry)
+      const why = this.#over(account, entry, bytes)
+      if (why) throw quotaExceeded(why, length)
+    }
+    room.add(bytes)
+  }
+
   /**
    * Reserves bytes without a check, for an upload that an ended worker began and that had its
    * check.

@@ -184,6 +184,31 @@ test("an upload ends with the right to write at its place, and frees the owner's
   await server.ask("DELETE", kept, { headers: version })
 })
 
+test("an upload that stands still reserves only what came of it, and goes on once there is room", async () => {
+  const mib = 2 ** 20
+  await using other = await TestFilesServer.start({ storage: { recountAfterMs: 3_600_000 } })
+  other.authority.quotas.set("ann", { maxBytes: 10 * mib })
+  const headers = { ...version, "upload-length": String(8 * mib) }
+  const address = String((await other.ask("POST", "/users/ann/large", { headers })).headers.location)
+  const append = (offset: number, bytes: number) => {
+    const more = { "content-type": "application/offset+octet-stream", "upload-offset": String(offset) }
+    return other.ask("PATCH", address, { headers: { ...version, ...more }, body: Buffer.alloc(bytes) })
+  }
+  assert.equal((await append(0, mib)).status, 204)
+  const put = () => other.ask("PUT", "/users/ann/file", { body: Buffer.alloc(3 * mib) })
+  assert.equal((await put()).status, 507)
+
+  const uploads = join(other.root, ".quayside/uploads")
+  const [person = ""] = readdirSync(uploads)
+  const before = new Date(Date.now() - bounds.files.uploadReservedMs.value)
+  utimesSync(join(uploads, person, address.split("=")[1] ?? ""), before, before)
+  await eventually("others have the space", async () => (await put()).status === 201, 40_000)
+  const refused = await append(mib, 7 * mib)
+  assert.deepEqual([refused.status, JSON.parse(refused.text).code], [507, "storage_full"])
+  assert.equal((await other.ask("DELETE", "/users/ann/file")).status, 204)
+  assert.deepEqual([(await append(mib, 7 * mib)).status, (await put()).status], [204, 507])
+})
+
 test("a time of modification in the future keeps no upload for ever", async () => {
   const address = await begin("/users/ann/late", 5)
   await patch(address, 0, "hell")

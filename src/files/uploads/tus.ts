@@ -99,6 +99,7 @@ async function receive(request: DavRequest, upload: OpenUpload): Promise<void> {
     checkDisk(target, bytes)
   }
   if (Number(request.headers["content-length"] ?? 0) > left) throw tooLong(upload)
+  await context.storage.reserveRest(upload.facts.account, upload.room, upload.facts.length)
   context.storage.assertDisk(target, left)
   request.sendContinue()
   // Bytes that came before an error stay, and are as durable as the rest.

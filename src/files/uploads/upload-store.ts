@@ -15,6 +15,7 @@ import { TreeDirectory } from "../tree/tree-directory.ts"
 import { OpenUpload, type UploadFacts } from "./open-upload.ts"
 
 const maxUploads = bounds.files.resumableUploads.value
+const { uploadReservedMs } = bounds.files
 const factsSuffix = ".json"
 /** The owner of the sweep's calls. */
 const sweeper = "sweep"
@@ -38,7 +39,7 @@ export class UploadStore implements Disposable {
   readonly #staging: StagingArea
   readonly #idleMs: number
   readonly #device: number
-  /** By person and ID: space for the rest of each upload. */
+  /** By person and ID: space for all of an upload, or for what came of one that is idle. */
   readonly #rooms = new Map<string, Reservation>()
   /** By person and ID: the request that has the upload open. */
   readonly #users = new Map<string, { user: UploadUser; ended: Promise<void> }>()
@@ -128,9 +129,9 @@ export class UploadStore implements Disposable {
   }
 
   /**
-   * Reserves space for the uploads that an ended worker left. Removes those that expired, and those
-   * to a place where the person may no longer write: their space counts for its owner, who cannot
-   * see them.
+   * Reserves space for the uploads that an ended worker left, and returns what idle ones reserved
+   * beyond their bytes. Removes those that expired, and those to a place where the person may no
+   * longer write: their space counts for its owner, who cannot see them.
    */
   async sweep(): Promise<void> {
     const uploads = this.#directoryUnlessMissing()
@@ -150,7 +151,7 @@ export class UploadStore implements Disposable {
     const isFresh = facts && stats && Date.now() - stats.mtimeMs < this.#idleMs
     const root = TreeDirectory.of(this.#root, sweeper)
     if (isFresh && !(await isCommitted(root, { own, id, facts })) && (await this.#mayWrite(userId, facts))) {
-      if (!(this.#rooms.has(key) || this.#users.has(key))) await this.#hold(key, facts)
+      if (!this.#users.has(key)) await this.#holdIdle(key, facts, stats)
       return
     }
     if (this.#users.has(key)) return
@@ -158,6 +159,17 @@ export class UploadStore implements Disposable {
     await removeFile(own, id + factsSuffix)
     this.#rooms.get(key)?.[Symbol.dispose]()
     this.#rooms.delete(key)
+  }
+
+  /** Others may want the space of an upload that receives nothing. */
+  async #holdIdle(key: string, facts: UploadFacts, { mtimeMs, size }: Stats): Promise<void> {
+    const room = this.#rooms.get(key)
+    if (Date.now() - mtimeMs < uploadReservedMs.value) return void (room ?? (await this.#hold(key, facts)))
+    if (room && room.written <= size) return
+    const held = await this.#storage.hold(facts.account, size)
+    if (this.#users.has(key) || this.#rooms.get(key) !== room) return held[Symbol.dispose]()
+    room?.[Symbol.dispose]()
+    this.#rooms.set(key, held)
   }
 
   async #mayWrite(userId: number, { path }: UploadFacts): Promise<boolean> {
