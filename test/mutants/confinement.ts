@@ -371,12 +371,15 @@ export const confinement = [
     ],
   ]),
   ...faults("src/engine/docker/observe/container-observer.ts", disk, [
-    ["data in an image's volumes does not count", at("ContainerObserver.writableLayers", "sum + (sizes.get(path) ?? 0)"), "sum"],
+    ["data in an image's volumes does not count", at("ContainerObserver.#placesOf", "[upper, ...volumes]"), "[upper]"],
   ]),
   ...faults(
     "src/engine/docker/observe/container-observer.ts",
     ["src/engine/docker/observe/writable-layers.docker.test.ts"],
-    [["empty files that a run writes count nothing", at("ContainerObserver.writableLayers", "SizeRw) + entries * entryBytes"), "SizeRw)"]],
+    [
+      ["empty files that a run writes count nothing", at("ContainerObserver.writableLayers", "* entryBytes.value"), "* 0"],
+      ["the holes of sparse files count", at("ContainerObserver.#placesOf", "upper === undefined && "), ""],
+    ],
   ),
   ...faults("src/engine/docker/containers/container-options.ts", network, [
     [

@@ -39,11 +39,12 @@ interface Details {
 const notStarted: Details = { state: "created", exitCode: null, oomKilled: false, startedAt: null, finishedAt: null, pid: 0, volumes: [] }
 const runningDetails: Details = { ...notStarted, state: "running" }
 
-/** The directories of a container that are counted. */
+/** What a container writes to, except mounts. */
 interface Places {
-  volumes: readonly string[]
-  /** With the writable layer. */
-  all: readonly string[]
+  /** Its volumes, and its writable layer unless that is hidden from here. */
+  visible: readonly string[]
+  /** Whether only the daemon can measure its writable layer. */
+  isHidden: boolean
 }
 
 /** The address of a running container. */
@@ -129,30 +130,26 @@ export class ContainerObserver {
    * `uncountedBytes` if counting takes too long.
    */
   async writableLayers(signal: AbortSignal | undefined): Promise<Map<string, WritableLayer>> {
-    const list = (await this.#list(signal, { size: true, timeoutMs: layersTimeoutMs })) as (Dockerode.ContainerInfo & { SizeRw?: number })[]
+    const list = await this.#list(signal)
     const places = await Promise.all(list.map((container) => this.#placesOf(container, signal)))
     const options = { timeoutMs: layersTimeoutMs, ownerTimeoutMs: layerCountMs.value, signal }
-    const ofOwners = (pathsOf: (place: Places) => readonly string[]) =>
-      places.flatMap((place, n) => {
-        const owner = containerIdentityOf(list[n]?.Labels ?? {})?.user ?? ""
-        return pathsOf(place).map((path) => ({ path, owner }))
-      })
-    const [sizes, counts] = await Promise.all([
-      directorySizes(
-        ofOwners(({ volumes }) => volumes),
-        options,
-      ),
-      entryCounts(
-        ofOwners(({ all }) => all),
-        options,
-      ),
+    const directories = places.flatMap(({ visible }, n) => {
+      const owner = containerIdentityOf(list[n]?.Labels ?? {})?.user ?? ""
+      return visible.map((path) => ({ path, owner }))
+    })
+    const [sizes, counts, hidden] = await Promise.all([
+      directorySizes(directories, options),
+      entryCounts(directories, options),
+      places.some(({ isHidden }) => isHidden) ? this.#sizesByDaemon(signal) : new Map<string, number>(),
     ])
     return new Map(
-      list.flatMap(({ Labels, SizeRw = 0 }, n) => {
+      list.flatMap(({ Id, Labels }, n) => {
         const identity = containerIdentityOf(Labels)
-        const { volumes = [], all = [] } = places[n] ?? {}
-        const entries = all.reduce((sum, path) => sum + (counts.get(path) ?? 0), 0)
-        const bytes = volumes.reduce((sum, path) => sum + (sizes.get(path) ?? 0), SizeRw) + entries * entryBytes.value
+        const { visible = [], isHidden = false } = places[n] ?? {}
+        const bytes = visible.reduce(
+          (sum, path) => sum + (sizes.get(path) ?? 0) + (counts.get(path) ?? 0) * entryBytes.value,
+          isHidden ? (hidden.get(Id) ?? 0) : 0,
+        )
         return identity ? [[identity.key, { bytes: Math.min(bytes, uncountedBytes), maxMiB: diskLimitOf(Labels) }] as const] : []
       }),
     )
@@ -160,9 +157,21 @@ export class ContainerObserver {
 
   /** The host's directories that a container writes to, except mounts. */
   async #placesOf(container: Dockerode.ContainerInfo, signal: AbortSignal | undefined): Promise<Places> {
-    const { volumes = [], pid = 0 } = (await this.#details(container, signal)) ?? {}
+    const { volumes = [], pid = 0, state } = (await this.#details(container, signal)) ?? {}
     const upper = await upperDirectory({ id: container.Id, pid })
-    return { volumes, all: upper === undefined ? [...volumes] : [upper, ...volumes] }
+    const isHidden = upper === undefined && stateOf(state ?? "") === "running"
+    return { visible: upper === undefined ? volumes : [upper, ...volumes], isHidden }
+  }
+
+  /**
+   * By the container's ID. The daemon adds up the lengths of files, holes included, takes any time,
+   * and its sum overflows.
+   */
+  async #sizesByDaemon(signal: AbortSignal | undefined): Promise<Map<string, number>> {
+    const list = await this.#list(signal, { size: true, timeoutMs: layersTimeoutMs })
+    return new Map(
+      (list as (Dockerode.ContainerInfo & { SizeRw?: number })[]).map(({ Id, SizeRw = 0 }) => [Id, SizeRw < 0 ? uncountedBytes : SizeRw]),
+    )
   }
 
   #list(

@@ -4,6 +4,7 @@ import { startDockerEngine } from "../../../../test/fixtures/docker/docker-engin
 import { specOf } from "../../../../test/fixtures/run-spec.ts"
 
 const kib = 1_024
+const mib = 1_024 * kib
 
 test("empty files count, in a run's own file system and in its image's volumes, since they use inodes", async () => {
   await using rig = await startDockerEngine()
@@ -23,5 +24,20 @@ test("empty files count, in a run's own file system and in its image's volumes, 
   } finally {
     for (const { key } of await rig.engine.observe()) await rig.engine.stop(key, { graceMs: 0 })
     await rig.docker("rmi", image)
+  }
+})
+
+test("the holes of sparse files count nothing, of which a sum of the daemon could become negative", async () => {
+  await using rig = await startDockerEngine()
+  const script = "cd /var/tmp && truncate -s 15T sparse && dd if=/dev/zero of=full bs=1M count=8 && echo ready && exec sleep 1000"
+  const spec = specOf({ image: "quayside/python-app", command: ["sh", "-c", script], writableRoot: true })
+  try {
+    await rig.engine.start(spec, () => {}, new AbortController().signal)
+    for await (const { text } of rig.engine.logs(spec.key, { follow: true })) if (text === "ready") break
+    await rig.engine.observe()
+    const { bytes = 0 } = (await rig.engine.writableLayers()).get(spec.key) ?? {}
+    assert.ok(bytes >= 8 * mib && bytes < 9 * mib, String(bytes))
+  } finally {
+    await rig.engine.stop(spec.key, { graceMs: 0 })
   }
 })
