@@ -39,7 +39,7 @@ interface Details {
 const notStarted: Details = { state: "created", exitCode: null, oomKilled: false, startedAt: null, finishedAt: null, pid: 0, volumes: [] }
 const runningDetails: Details = { ...notStarted, state: "running" }
 
-/** What a container writes to, except mounts. */
+/** The directories that a container writes to, except mounts. */
 interface Places {
   /** Its volumes, and its writable layer unless that is hidden from here. */
   visible: readonly string[]
