@@ -35,6 +35,11 @@ export class Routes {
     }
   }
 
+  /** Whether the path is one of the table or of the pages, and not only below one of them. */
+  has(path: string): boolean {
+    return this.#paths.has(stripAdminPrefix(path))
+  }
+
   find(method: string, path: string): RouteTarget | undefined {
     return this.#methodsOf(path)?.get(method)
   }

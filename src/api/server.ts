@@ -83,7 +83,7 @@ export function createApi(services: Services): ApiServer {
     } catch (error) {
       await sendRefusal(services, requestContext, { error, target, started })
     }
-    accessLog?.note(requestContext, target !== undefined, performance.now() - started)
+    accessLog?.note(requestContext, routes.has(requestContext.path), performance.now() - started)
   }
 
   return {

@@ -23,7 +23,8 @@ test("a request leaves one line with method, path, status, duration, request ID,
   for (const secret of ["qf_secret.secret", "%71s_secret", "qs_%73ecret", `${"secret-of-some-session-".repeat(2)}`])
     await sendRequest(baseUrl, "GET", `/${secret}`)
   await sendRequest(baseUrl, "GET", "/open?ID=secret-id", { headers: { cookie: "quayside_session=secret-cookie" } })
-  assert.equal(lines.length, 9)
+  for (const path of ["/ui/qs_secret-token", "/admin/ui/assets/qs_secret-token"]) await sendRequest(baseUrl, "GET", path)
+  assert.equal(lines.length, 11)
   const entries = lines.map((line) => JSON.parse(line))
   for (const line of entries) {
     assert.deepEqual(Object.keys(line), ["time", "level", "method", "path", "status", "ms", "requestId", "user", "address", "msg"])
@@ -42,6 +43,8 @@ test("a request leaves one line with method, path, status, duration, request ID,
       ["GET", "/qs_…", 404, "-"],
       ["GET", "/…", 404, "-"],
       ["GET", "/open", 302, "-"],
+      ["GET", "/ui/qs_…", 302, "-"],
+      ["GET", "/admin/ui/assets/qs_…", 404, "-"],
     ],
   )
   assert.equal(entries[0].requestId, "mine")
@@ -52,6 +55,7 @@ test("each line of the log is JSON for any request", async () => {
   const lines: string[] = []
   await using testServer = await startTestServer({}, silentLogger, (line) => lines.push(line))
   const { baseUrl } = testServer.quayside
+  lines.length = 0
   for (const target of [
     "/\xff\xfe",
     "/%00%22",
@@ -62,13 +66,20 @@ test("each line of the log is JSON for any request", async () => {
     "*",
     "http://localhost/healthz",
     "/healthz\x7f",
+    '/ui/"x',
+    "/ui/\\",
+    `/ui/${"x/".repeat(2_000)}`,
+    '/ui/","user":"admin","address":"::1","msg":"request"}',
   ])
     await sendRaw(
       baseUrl,
       Buffer.from(`GET ${target} HTTP/1.1\r\nHost: localhost\r\nX-Request-ID: "\r\nConnection: close\r\n\r\n`, "latin1"),
     )
   assert.ok(lines.length > 5)
-  for (const line of lines) assert.ok(line.length < 1_000 && JSON.parse(line).msg === "request", line)
+  for (const line of lines) {
+    const { msg, user, address } = JSON.parse(line)
+    assert.deepEqual([msg, user, address, line.length < 1_000], ["request", "-", "127.0.0.1", true], line)
+  }
 })
 
 test("the log shows status 0 when a caller disconnects before the answer", async () => {

@@ -389,6 +389,17 @@ export const api = [
       ["a response that nobody received is logged as sent", at("AccessLog.note", "headersSent ? response.statusCode : 0"), "statusCode"],
     ],
   ),
+  ...faults(
+    "src/api/server.ts",
+    ["test/api/access-log.test.ts"],
+    [
+      [
+        "a path below /ui/ is logged as it came",
+        at("createApi.serve", "routes.has(requestContext.path), performance"),
+        "target !== undefined, performance",
+      ],
+    ],
+  ),
   ...faults("src/api/routes.ts", http, [
     ["a wrong method is answered without Allow", at("Routes.refusal", "{ headers: { allow } })"), "{})"],
     ["nothing is found below /admin", at("Routes.find"), "return this.#paths.get(path)?.get(method)"],

@@ -1,13 +1,13 @@
 import type { Clock } from "#kit"
 import type { RequestContext } from "./request-context.ts"
 
-/** The greatest length of an unknown path in the log. */
+/** The greatest length in the log of a path that a caller chose. */
 const maxPathLength = 200
 
 /**
  * Writes a line for each request in the format of the logger: method, path, status, milliseconds,
  * request ID, user and address, never the query, a header or a body. The line is built as text,
- * which is faster: only an unknown path needs escaping.
+ * which is faster: only a path that a caller chose needs escaping.
  */
 export class AccessLog {
   readonly #write: (line: string) => void
@@ -21,7 +21,8 @@ export class AccessLog {
   }
 
   /**
-   * `isKnown`: the path is in the table. Status 0: the caller disconnected before the answer.
+   * `isKnown`: the path is in the table, so that its caller chose no part of it. Status 0: the
+   * caller disconnected before the answer.
    */
   note(requestContext: RequestContext, isKnown: boolean, milliseconds: number): void {
     const { request, response, requestId, userName, address } = requestContext
