@@ -212,6 +212,7 @@ export async function openRuns(options: RunsOptions): Promise<Runs> {
     closing.abort(new DOMException("Quayside closes", "AbortError"))
     idleQuestions[Symbol.dispose]()
     await Promise.all([election[Symbol.asyncDispose](), ...tasks])
+    await ctx.usageStore.flush()
   }
   return {
     startSupervisor: () => election.start(),

@@ -372,7 +372,12 @@ export const runs = [
     "src/runs/usage/usage-store.ts",
     ["src/runs/usage/usage-store.test.ts"],
     [
-      ["a restart leaves no mark", at("UsageStore.#handleFirst", "fstatSync(fd).size === 0"), "true"],
+      ["a restart leaves no mark", at("UsageStore.#handleFirst", "(await file.stat()).size === 0"), "true"],
+      [
+        "what runs use is written in the event loop",
+        at("UsageStore.#open", "return await open(path, flags, 0o600)\n    } catch"),
+        'const fs = await import("node:fs")\n      if (fs.existsSync(path)) fs.closeSync(fs.openSync(path, "r+"))\n      return await open(path, flags, 0o600)\n    } catch',
+      ],
       ["the usage of live runs is removed", at("UsageStore.#prunePerson", ".filter(({ key }) => !isLive(key))"), ""],
     ],
   ),

@@ -1,4 +1,4 @@
-import { readSync, writeSync } from "node:fs"
+import type { FileHandle } from "node:fs/promises"
 import { crc32 } from "node:zlib"
 import { bounds } from "#contract"
 
@@ -23,13 +23,13 @@ export const marksBytes = maxMarks * markBytes
  * Adds a mark. The oldest one gives way when there are too many; a long text is cut. An engine
  * reports killed processes as long as the container exists, so the next process counts them again.
  */
-export function appendMark(fd: number, mark: Mark): void {
+export async function appendMark(file: FileHandle, mark: Mark): Promise<void> {
   const buffer = Buffer.alloc(marksBytes)
-  readSync(fd, buffer, 0, marksBytes, 0)
+  await file.read(buffer, 0, marksBytes, 0)
   const marks = decodeNumbered(buffer)
   if (mark.kind === "out_of_memory" && marks.some((each) => each.mark.text === mark.text)) return
   const number = Math.max(0, ...marks.map((each) => each.number)) + 1
-  writeSync(fd, encodeMark(mark, number), 0, markBytes, (number % maxMarks) * markBytes)
+  await file.write(encodeMark(mark, number), 0, markBytes, (number % maxMarks) * markBytes)
 }
 
 /** Oldest first. */

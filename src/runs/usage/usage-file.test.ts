@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
-import { closeSync, constants, openSync, readFileSync, statSync, writeFileSync, writeSync } from "node:fs"
-import { mkdtemp, rm } from "node:fs/promises"
+import { constants, readFileSync, statSync, writeFileSync } from "node:fs"
+import { type FileHandle, mkdtemp, open, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { test } from "node:test"
@@ -30,15 +30,17 @@ const sampleAt = (time: number, figures: Partial<UsageSample> = {}): UsageSample
 async function usageFile() {
   const directory = await mkdtemp(join(tmpdir(), "quayside-usage-"))
   const path = join(directory, "file")
-  const write = (work: (fd: number) => void) => {
-    const fd = openSync(path, constants.O_RDWR | constants.O_CREAT)
-    work(fd)
-    closeSync(fd)
+  const write = async (work: (file: FileHandle) => Promise<void>) => {
+    await using file = await open(path, constants.O_RDWR | constants.O_CREAT)
+    await work(file)
   }
   return {
     path,
     write,
-    add: (...samples: UsageSample[]) => write((fd) => samples.forEach((sample) => void writeSample(fd, sample))),
+    add: (...samples: UsageSample[]) =>
+      write(async (file) => {
+        for (const sample of samples) await writeSample(file, sample)
+      }),
     points: async (from: number, to: number, stepMs = 10 * second) => (await readUsage(path, { from, to, stepMs })).points,
     [Symbol.asyncDispose]: () => rm(directory, { recursive: true }),
   }
@@ -48,7 +50,10 @@ test("a file returns every figure of a sample, and none where nothing was sample
   await using file = await usageFile()
   assert.deepEqual(await file.points(start, start + day), [])
   const figures = { cpus: 1.5, memory: 2 ** 40 + 1, gpuMemory: 5, gpuBusy: 0.25, networkIn: 2 ** 52, networkOut: 7, disk: 9 }
-  file.add(sampleAt(start + 3 * second, figures), sampleAt(start + 25 * second, { cpus: null, memory: null, networkIn: null, disk: null }))
+  await file.add(
+    sampleAt(start + 3 * second, figures),
+    sampleAt(start + 25 * second, { cpus: null, memory: null, networkIn: null, disk: null }),
+  )
   const unknown = { cpus: null, memory: null, maxMemory: null, gpuMemory: null, gpuBusy: null, networkIn: null, networkOut: 20, disk: null }
   assert.deepEqual(await file.points(start, start + day), [
     { time: start, ...figures, maxMemory: figures.memory },
@@ -62,7 +67,7 @@ test("a step has the average of its samples, the most memory and the last counte
   const samples = [0, 1, 2, 3, 4, 5, 6].map((n) =>
     sampleAt(start + n * 10 * second, { cpus: n, memory: n % 2 === 0 ? 100 : 300, networkOut: n, disk: n, gpuBusy: n === 3 ? 0.5 : null }),
   )
-  file.add(...samples)
+  await file.add(...samples)
   const of = async (stepMs: number) =>
     (await file.points(start, start + 2 * minute, stepMs)).map(({ time, cpus, memory, maxMemory, gpuBusy, networkOut, disk }) => [
       (time - start) / second,
@@ -83,8 +88,8 @@ test("a step has the average of its samples, the most memory and the last counte
 test("a file keeps samples of a day and minutes of a week, and does not grow beyond its bound", async () => {
   await using file = await usageFile()
   const days = 8
-  file.write((fd) => {
-    for (let time = start; time < start + days * day; time += 30 * second) writeSample(fd, sampleAt(time, { networkIn: time }))
+  await file.write(async (handle) => {
+    for (let time = start; time < start + days * day; time += 30 * second) await writeSample(handle, sampleAt(time, { networkIn: time }))
   })
   const end = start + days * day
   const week = await file.points(0, end, minute)
@@ -103,7 +108,7 @@ test("a file keeps samples of a day and minutes of a week, and does not grow bey
 
 test("a record that was torn or never written is no figure", async () => {
   await using file = await usageFile()
-  file.add(...[0, 1, 2].map((n) => sampleAt(start + n * 10 * second)))
+  await file.add(...[0, 1, 2].map((n) => sampleAt(start + n * 10 * second)))
   const whole = readFileSync(file.path)
   const times = async () => (await file.points(start, start + minute)).map(({ time }) => (time - start) / second)
   assert.deepEqual(await times(), [0, 10, 20])
@@ -117,24 +122,24 @@ test("a record that was torn or never written is no figure", async () => {
   }
   writeFileSync(file.path, whole.subarray(0, at + 30))
   assert.deepEqual(await file.points(start, start + minute, minute), [])
-  file.add(sampleAt(start + 30 * second))
+  await file.add(sampleAt(start + 30 * second))
   assert.deepEqual([(await times()).length, (await file.points(start, start + minute, minute)).length], [4, 1])
 })
 
 test("unknown figures of an ending container do not replace the known ones of its last step", async () => {
   await using file = await usageFile()
-  file.add(sampleAt(start, { networkOut: 7 }), sampleAt(start + 5 * second, { cpus: null, memory: null, networkOut: null }))
+  await file.add(sampleAt(start, { networkOut: 7 }), sampleAt(start + 5 * second, { cpus: null, memory: null, networkOut: null }))
   const [point] = await file.points(start, start + minute)
   assert.deepEqual([point?.cpus, point?.memory, point?.networkOut], [0.5, 2 ** 20, 7])
 })
 
 test("after the clock went back, later samples replace those of the same time, and others stay", async () => {
   await using file = await usageFile()
-  file.add(...[0, 1, 2, 3].map((n) => sampleAt(start + n * 10 * second, { networkIn: 1 })))
-  file.add(...[1, 2].map((n) => sampleAt(start + n * 10 * second, { networkIn: 2 })))
+  await file.add(...[0, 1, 2, 3].map((n) => sampleAt(start + n * 10 * second, { networkIn: 1 })))
+  await file.add(...[1, 2].map((n) => sampleAt(start + n * 10 * second, { networkIn: 2 })))
   const counters = async (stepMs?: number) => (await file.points(start, start + minute, stepMs)).map(({ networkIn }) => networkIn)
   assert.deepEqual(await counters(), [1, 2, 2, 1])
-  file.add(sampleAt(start + 100.5 * day, { networkIn: 3 }), sampleAt(start + 40 * second, { networkIn: 4 }))
+  await file.add(sampleAt(start + 100.5 * day, { networkIn: 3 }), sampleAt(start + 40 * second, { networkIn: 4 }))
   assert.deepEqual(await counters(), [1, 2, 2, 1, 4])
   assert.deepEqual(await counters(minute), [4])
 })
@@ -142,23 +147,23 @@ test("after the clock went back, later samples replace those of the same time, a
 test("the last 128 marks are returned, with texts cut at whole characters, and the same one of killed processes once", async () => {
   await using file = await usageFile()
   const marks: Mark[] = Array.from({ length: 300 }, (_, n) => ({ time: start + n, kind: "warning", text: `${n}` }))
-  file.write((fd) => {
-    for (const mark of marks) appendMark(fd, mark)
+  await file.write(async (handle) => {
+    for (const mark of marks) await appendMark(handle, mark)
   })
   const stored = async (from = 0, to = start + day) => (await readUsage(file.path, { from, to, stepMs: minute })).marks
   assert.deepEqual(await stored(), marks.slice(-128))
   assert.deepEqual(await stored(start + 290, start + 291), marks.slice(290, 292))
-  file.write((fd) => {
-    appendMark(fd, { time: start + 300, kind: "out_of_memory", text: "one was killed" })
-    appendMark(fd, { time: start + 301, kind: "out_of_memory", text: "one was killed" })
-    appendMark(fd, { time: start + 302, kind: "exit", text: "€".repeat(1_000) })
-    appendMark(fd, { time: start - day, kind: "restart", text: "" })
+  await file.write(async (handle) => {
+    await appendMark(handle, { time: start + 300, kind: "out_of_memory", text: "one was killed" })
+    await appendMark(handle, { time: start + 301, kind: "out_of_memory", text: "one was killed" })
+    await appendMark(handle, { time: start + 302, kind: "exit", text: "€".repeat(1_000) })
+    await appendMark(handle, { time: start - day, kind: "restart", text: "" })
   })
   assert.deepEqual((await stored()).slice(-3), [
     { time: start + 300, kind: "out_of_memory", text: "one was killed" },
     { time: start + 302, kind: "exit", text: "€".repeat(79) },
     { time: start - day, kind: "restart", text: "" },
   ])
-  file.write((fd) => void writeSync(fd, Buffer.alloc(200, 1), 0, 200, 256 * 3))
+  await file.write(async (handle) => void (await handle.write(Buffer.alloc(200, 1), 0, 200, 256 * 3)))
   assert.equal((await stored()).length, 127, "a torn mark is none")
 })

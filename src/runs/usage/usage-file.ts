@@ -1,4 +1,3 @@
-import { readSync, writeSync } from "node:fs"
 import { type FileHandle, open } from "node:fs/promises"
 import { bounds } from "#contract"
 import { Yielder } from "#kit"
@@ -39,22 +38,21 @@ export interface SampledMinute {
  * Writes a sample, and anew the summary of its minute. `before` is the result of the call before,
  * which saves reading the minute.
  */
-export function writeSample(fd: number, sample: UsageSample, before?: SampledMinute): SampledMinute {
+export async function writeSample(file: FileHandle, sample: UsageSample, before?: SampledMinute): Promise<SampledMinute> {
   const latest = { ...sample, slot: slotAt(fine, sample.time), maxMemory: sample.memory }
   const slot = slotAt(coarse, sample.time)
-  const known = before?.slot === slot ? before.samples : readMinute(fd, slot)
+  const known = before?.slot === slot ? before.samples : await readMinute(file, slot)
   // The unknown figures of an ending container do not replace the known ones of its last step.
   const record = summarize(latest.slot, [...known.filter((each) => each.slot === latest.slot), latest])
   const samples = [...known.filter((each) => each.slot !== record.slot), record].sort((a, b) => a.slot - b.slot)
-  writeSync(fd, encodeRecord(record), 0, recordBytes, positionOf(fine, record.slot))
-  writeSync(fd, encodeRecord(summarize(slot, samples)), 0, recordBytes, positionOf(coarse, slot))
+  await file.write(encodeRecord(record), 0, recordBytes, positionOf(fine, record.slot))
+  await file.write(encodeRecord(summarize(slot, samples)), 0, recordBytes, positionOf(coarse, slot))
   return { slot, samples }
 }
 
-function readMinute(fd: number, slot: number): UsageRecord[] {
-  const [from, buffer] = [slot * perMinute, Buffer.alloc(perMinute * recordBytes)]
-  const length = readSync(fd, buffer, 0, buffer.length, positionOf(fine, from))
-  return decodeRecords(buffer.subarray(0, length), { from, to: from + perMinute - 1 })
+async function readMinute(file: FileHandle, slot: number): Promise<UsageRecord[]> {
+  const from = slot * perMinute
+  return decodeRecords(await readAt(file, positionOf(fine, from), perMinute * recordBytes), { from, to: from + perMinute - 1 })
 }
 
 export interface UsageRange {

@@ -13,7 +13,6 @@ const encoded = Buffer.alloc(recordBytes)
 const fields = new DataView(encoded.buffer, encoded.byteOffset, recordBytes)
 const checked = encoded.subarray(4)
 
-/** The result is valid until the next call. */
 export function encodeRecord(record: UsageRecord): Buffer {
   fields.setUint32(4, record.slot)
   fields.setFloat32(8, record.cpus ?? Number.NaN)
@@ -25,7 +24,7 @@ export function encodeRecord(record: UsageRecord): Buffer {
   fields.setFloat64(48, record.networkOut ?? Number.NaN)
   fields.setFloat64(56, record.disk ?? Number.NaN)
   fields.setUint32(0, crc32(checked))
-  return encoded
+  return Buffer.from(encoded)
 }
 
 /** Undefined unless the record is whole and its slot is one of `from` to `to`. */

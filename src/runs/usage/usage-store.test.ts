@@ -1,8 +1,12 @@
 import assert from "node:assert/strict"
+import { spawn } from "node:child_process"
+import { once } from "node:events"
 import { mkdir, mkdtemp, readdir, rm, stat, utimes, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { monitorEventLoopDelay } from "node:perf_hooks"
 import { test } from "node:test"
+import { setTimeout as sleep } from "node:timers/promises"
 import { unlimited } from "#contract"
 import { silentLogger } from "#kit"
 import type { RunRow } from "#store"
@@ -190,6 +194,42 @@ test("runs continue while their usage cannot be stored, which is logged once", a
   await eventually("it is sampled", async () => (await runs.usageSamples(run.id)).length >= 3)
   assert.equal((await runs.stop(run.id, { by: "stopped_by_user" }))?.state, "ended")
   assert.equal(warnings.filter((text) => text === "the usage of runs was not stored").length, 1)
+})
+
+/** Has the kernel let others wait half a second when they open a file. */
+const leaseScript = `
+const { functions } = process.getBuiltinModule("node:ffi").dlopen(null, { fcntl: { return: "int32", arguments: ["int32", "int32", "int32"] } })
+const [setLease, toWrite] = [1024, 1]
+const fd = require("node:fs").openSync(process.argv[1], "r+")
+process.on("SIGIO", () => setTimeout(() => process.exit(), 500))
+process.stdout.write(functions.fcntl(fd, setLease, toWrite) === 0 ? "held" : "refused")
+setInterval(() => {}, 1_000)
+`
+
+test("nobody waits while the kernel is slow to write what runs use", async () => {
+  await using directory = await temporary()
+  const store = new UsageStore({ directory: directory.path, clock: new SteppedClock(start), logger: silentLogger, isLive: () => true })
+  const run = { key: key(1), userId: 7 }
+  const sample = { ...unknown, time: start }
+  await store.record([{ run, sample }])
+  const path = join(directory.path, "person-7", `${run.key}.usage`)
+  for (const write of [() => store.record([{ run, sample }]), async () => store.mark(run, "warning", "soon")]) {
+    const holder = spawn(process.execPath, ["--no-warnings", "-e", leaseScript, path], { stdio: ["ignore", "pipe", "inherit"] })
+    assert.equal(String((await once(holder.stdout, "data"))[0]), "held")
+    const began = performance.now()
+    // It sees only what ends a turn after the first.
+    const delay = monitorEventLoopDelay({ resolution: 1 })
+    delay.enable()
+    await sleep(20)
+    await Promise.all([write().then(() => store.flush()), once(holder, "exit")])
+    await sleep(20)
+    assert.ok(performance.now() - began > 400, "the write waited")
+    assert.ok(delay.max < 200e6, `everybody waited ${delay.max / 1e6} ms`)
+  }
+  assert.deepEqual(
+    (await store.read(run, all)).marks.map(({ text }) => text),
+    ["soon"],
+  )
 })
 
 const unknown = {

@@ -1,7 +1,6 @@
-import { closeSync, constants, fstatSync, mkdirSync, openSync } from "node:fs"
-import { readdir, rm, stat } from "node:fs/promises"
+import { constants } from "node:fs"
+import { type FileHandle, mkdir, open, readdir, rm, stat } from "node:fs/promises"
 import { dirname, join } from "node:path"
-import { setImmediate } from "node:timers/promises"
 import { bounds } from "#contract"
 import { type Clock, type Logger, sharedScheduler, Yielder } from "#kit"
 import type { RunRow } from "#store"
@@ -23,13 +22,12 @@ export interface UsageStoreOptions {
 }
 
 const { keptUsageRuns, keptUsageBytes } = bounds.storage
-/** Files written in one turn of the event loop, so that requests wait less than a millisecond. */
-const filesPerTurn = 32
 const fileName = /^[0-9a-f]{32}\.usage$/
 
 /**
  * The usage of runs over time and its marks, in one file per run, which outlives process and run. A
- * failure to write loses figures and harms no run.
+ * failure to write loses figures and harms no run. Beside programs that write gigabytes a write may
+ * take seconds: one after another waits in a thread of the pool, and nothing else does.
  */
 export class UsageStore {
   readonly #options: UsageStoreOptions
@@ -38,6 +36,7 @@ export class UsageStore {
   /** People who got a file since their files were last counted. */
   readonly #grown = new Set<number>()
   #isFailing = false
+  #written: Promise<void> = Promise.resolve()
 
   constructor(options: UsageStoreOptions) {
     this.#options = options
@@ -48,19 +47,26 @@ export class UsageStore {
     const { directory, isLive } = this.#options
     if (directory === undefined) return
     for (const key of this.#opened.keys()) if (!isLive(key)) this.#opened.delete(key)
-    for (const [n, { run, sample }] of samples.entries()) {
-      if (n % filesPerTurn === filesPerTurn - 1) await setImmediate()
-      this.#write(run, (fd) => this.#opened.set(run.key, writeSample(fd, sample, this.#opened.get(run.key))))
-    }
-    for (const userId of [...this.#grown]) {
-      this.#grown.delete(userId)
-      await this.#prunePerson(userId).catch((err: unknown) => this.#reportFailure(err))
-    }
+    await this.#inOrder(async () => {
+      for (const { run, sample } of samples)
+        await this.#write(run, async (file) => void this.#opened.set(run.key, await writeSample(file, sample, this.#opened.get(run.key))))
+      for (const userId of [...this.#grown]) {
+        this.#grown.delete(userId)
+        await this.#prunePerson(userId).catch((err: unknown) => this.#reportFailure(err))
+      }
+    })
   }
 
-  /** Stores a mark of this moment. Never throws. */
+  /** Stores a mark of this moment, after what is being written. Never throws. */
   mark(run: RunOfFile, kind: MarkKind, text: string): void {
-    if (this.#options.directory !== undefined) this.#write(run, (fd) => appendMark(fd, { time: this.#options.clock.now(), kind, text }))
+    if (this.#options.directory === undefined) return
+    const mark = { time: this.#options.clock.now(), kind, text }
+    void this.#inOrder(() => this.#write(run, (file) => appendMark(file, mark)))
+  }
+
+  /** Resolves when everything is written. */
+  async flush(): Promise<void> {
+    await this.#written
   }
 
   /** Resolves with nothing for a run without a file. The time counts for the reader. */
@@ -71,6 +77,7 @@ export class UsageStore {
 
   /** Removes the files of deleted runs. */
   async remove(runs: readonly RunOfFile[]): Promise<void> {
+    await this.#written
     for (const run of runs) {
       const path = this.#pathOf(run)
       if (path !== undefined) await rm(path, { force: true })
@@ -86,40 +93,42 @@ export class UsageStore {
     }
   }
 
-  #write(run: RunOfFile, write: (fd: number) => unknown): void {
+  /** The work never rejects. */
+  #inOrder(work: () => Promise<void>): Promise<void> {
+    this.#written = this.#written.then(work)
+    return this.#written
+  }
+
+  async #write(run: RunOfFile, write: (file: FileHandle) => Promise<void>): Promise<void> {
     try {
-      const fd = this.#open(run)
-      try {
-        if (!this.#opened.has(run.key)) this.#handleFirst(fd, run)
-        write(fd)
-      } finally {
-        closeSync(fd)
-      }
+      await using file = await this.#open(run)
+      if (!this.#opened.has(run.key)) await this.#handleFirst(file, run)
+      await write(file)
       this.#isFailing = false
     } catch (error) {
       this.#reportFailure(error)
     }
   }
 
-  #open(run: RunOfFile): number {
+  async #open(run: RunOfFile): Promise<FileHandle> {
     const path = this.#pathOf(run) ?? ""
-    const open = () => openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o600)
+    const flags = constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW
     try {
-      return open()
+      return await open(path, flags, 0o600)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error
-      mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-      return open()
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+      return await open(path, flags, 0o600)
     }
   }
 
   /** Another process wrote a file that is not new. */
-  #handleFirst(fd: number, run: RunOfFile): void {
-    const isNew = fstatSync(fd).size === 0
+  async #handleFirst(file: FileHandle, run: RunOfFile): Promise<void> {
+    const isNew = (await file.stat()).size === 0
     this.#opened.set(run.key, undefined)
     if (isNew) this.#grown.add(run.userId)
     else
-      appendMark(fd, {
+      await appendMark(file, {
         time: this.#options.clock.now(),
         kind: "restart",
         text: "Quayside was started again; it has no figures of the time between",
