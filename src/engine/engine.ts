@@ -198,10 +198,7 @@ export interface RunSpec {
   imagePolicy: ImagePolicy
   /** Replaces the image's entry point; undefined: the image's own. */
   entryPoint?: readonly string[] | undefined
-  /**
-   * Arguments as in `docker run IMAGE …`: passed to the image's entry point if it has one. Empty:
-   * the image's own.
-   */
+  /** As in `docker run IMAGE …`, for the image's entry point if any. Empty: the image's own. */
   command: readonly string[]
   /**
    * The engine adds two defaults: `HOME=/home/<user>` and `USER=<user>`. `HOME` must be an absolute
@@ -262,6 +259,8 @@ export interface RegistryCredentials {
 
 export interface PullOptions {
   policy: ImagePolicy
+  /** The name of the person for whom it is pulled. Default: nobody's. */
+  owner?: string
   /** Like `StartStep.progress`. */
   report: (progress: Progress | null) => void
   signal: AbortSignal

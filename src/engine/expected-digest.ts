@@ -1,7 +1,7 @@
 import { EngineError, type RunSpec } from "./engine.ts"
 
 /** The parts of a spec that choose its image. */
-export type ImageOfSpec = Pick<RunSpec, "image" | "imageDigest" | "registryDigest" | "imagePolicy">
+export type ImageOfSpec = Pick<RunSpec, "image" | "imageDigest" | "registryDigest" | "imagePolicy" | "user">
 
 /** Rejects an image whose digest is not the spec's `imageDigest`. */
 export function checkExpectedDigest({ image, imageDigest }: Pick<ImageOfSpec, "image" | "imageDigest">, found: string): void {

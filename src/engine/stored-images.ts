@@ -24,4 +24,18 @@ export interface PulledImage {
   digest: string
   /** Whether the engine did not have it before, under any name. */
   isNew: boolean
+  /** The name of the person for whom it was fetched; empty: nobody. */
+  owner: string
 }
+
+/** A pull for which the engine's disk has little room. */
+export interface RoomRequest {
+  /** As in `PulledImage`. */
+  owner: string
+  lackingBytes: number
+  /** The size of the disk. */
+  totalBytes: number
+}
+
+/** Removes what it can. Rejects with an `EngineError` if the owner may not have more images. */
+export type MakeRoom = (request: RoomRequest) => Promise<void>

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { test } from "node:test"
-import { createEngine, EngineError, openFakeDaemon } from "#engine"
+import { createEngine, type Engine, EngineError, openFakeDaemon } from "#engine"
 import { ManualClock, silentLogger } from "#kit"
 import { openStore } from "#store"
 import { eventually } from "../../test/fixtures/eventually.ts"
@@ -30,9 +30,9 @@ async function open(rules: Partial<PruneRules> = {}) {
   const context = { store, clock, logger: silentLogger }
   const engine = stack.use(await createEngine({ kind: "fake", daemon, instance: "test", onPull: createPullRecorder(context) }))
   const pulls: string[] = []
-  const fetch = (image: string) => {
+  const fetch = (image: string, owner = "ann") => {
     pulls.push(image)
-    return engine.pull(image, { policy: anyone, report: ignore, signal: never })
+    return engine.pull(image, { policy: anyone, owner, report: ignore, signal: never })
   }
   const kept = new KeptImagePuller({ ...context, engine, pulls: { keep: (row) => fetch(row.image) }, policyOf: async () => anyone })
   const pruner = new ImagePruner({ ...context, engine, rules: { days: 0, maxBytes: 0, ...rules } })
@@ -180,4 +180,48 @@ test("an image that somebody removed and fetched again by hand is never pruned",
   await fixture.clock.advance(900 * day)
   await fixture.pruner.prune()
   assert.equal(await fixture.digestOf("fake/http"), digest)
+})
+
+const gib = 2 ** 30
+/** The names of the images that the engine has, without their registry. */
+const storedOf = async (engine: Engine) =>
+  (await engine.images()).flatMap(({ references }) => references.map((name) => /fake\/(.*)$/.exec(name)?.[1]))
+
+test("room for a pull is made of images that nobody needs, first of those fetched for whoever has most", async () => {
+  await using fixture = await open()
+  const { engine, clock, pruner, fetch } = fixture
+  await fetch("fake/http", "bob")
+  for (const size of [5, 1, 3]) {
+    await clock.advance(minute)
+    await fetch(`fake/huge:${size}`, "hog")
+  }
+  await fixture.keep("fake/huge:1")
+  const room = (lackingBytes: number) => pruner.makeRoom({ owner: "bob", lackingBytes, totalBytes: 100 * gib })
+  await room(6 * gib)
+  assert.equal((await engine.images()).length, 4, "they were fetched just now")
+
+  await clock.advance(15 * minute)
+  await room(2 * gib)
+  assert.deepEqual((await storedOf(engine)).sort(), ["http:latest", "huge:1", "huge:3"])
+  await room(3 * gib)
+  assert.deepEqual((await storedOf(engine)).sort(), ["http:latest", "huge:1"])
+  await room(gib)
+  assert.deepEqual(await storedOf(engine), ["huge:1"], "and of anybody's, if there is nothing else")
+  await room(gib)
+})
+
+test("a person whose runs use images of half a disk that is nearly full gets no more, and others do", async () => {
+  await using fixture = await open()
+  const { engine, pruner, fetch } = fixture
+  for (const size of [3, 4]) {
+    await fetch(`fake/huge:${size}`, "hog")
+    await fixture.keep(`fake/huge:${size}`)
+  }
+  const room = (owner: string, lackingBytes: number, totalBytes: number) => pruner.makeRoom({ owner, lackingBytes, totalBytes })
+  await assert.rejects(room("hog", gib, 13 * gib), { code: "disk_full", message: /7 GiB .* 6.5 GiB/ })
+  await room("bob", gib, 13 * gib)
+  await room("", gib, 13 * gib)
+  await room("hog", gib, 14 * gib)
+  await room("hog", 0, 13 * gib)
+  assert.equal((await engine.images()).length, 2)
 })

@@ -1,9 +1,12 @@
-import { formatOciReference, normalizeOciReference } from "#contract"
-import type { Engine, OnPull } from "#engine"
-import type { Clock, Logger } from "#kit"
+import { bounds, formatOciReference, normalizeOciReference } from "#contract"
+import { type Engine, EngineError, type OnPull, type RoomRequest, type StoredImage } from "#engine"
+import { type Clock, type Logger, Semaphore } from "#kit"
 import type { Store } from "#store"
 import { listKeptImages } from "./kept-images.ts"
 import { decidePruning, type PruneDecision, type PruneFacts, type PruneRules, type PullRecord } from "./prune-policy.ts"
+import { neededBytes, nextForRoom } from "./room-policy.ts"
+
+const { imageSharePercent } = bounds.containers
 
 export interface ImagePrunerOptions {
   engine: Pick<Engine, "images" | "removeImage">
@@ -24,11 +27,16 @@ export function createPullRecorder({ store, logger }: Pick<ImagePrunerOptions, "
   }
 }
 
-/** Removes images that Quayside fetched and that nobody has used for long, if the rules say so. */
+/**
+ * Removes images that Quayside fetched and that nobody needs: those unused for long, if the rules
+ * say so, and others while the engine's disk has little room.
+ */
 export class ImagePruner {
   readonly #options: ImagePrunerOptions
   /** The time of the last use since the last round, by digest. */
   readonly #uses = new Map<string, number>()
+  /** One at a time, so that two pulls do not make room twice. */
+  readonly #makingRoom = new Semaphore(1)
 
   constructor(options: ImagePrunerOptions) {
     this.#options = options
@@ -44,7 +52,7 @@ export class ImagePruner {
   }
 
   async prune(): Promise<void> {
-    const { engine, store, rules, logger } = this.#options
+    const { rules } = this.#options
     await this.#writeUses()
     await this.#forgetMissing()
     if (rules.days === 0 && rules.maxBytes === 0) return
@@ -53,12 +61,37 @@ export class ImagePruner {
       // A run may have begun to need another image during the last removal.
       const next = (await this.decide()).find(({ prune, image }) => prune && !tried.has(image.digest))
       if (!next?.record) return
-      const { digest } = next.image
-      tried.add(digest)
-      const outcome = await engine.removeImage({ digest, references: next.record.references })
-      if (outcome === "removed") await store.change((tx) => tx.pulledImages.forget(digest))
-      logger.info({ digest, references: next.record.references, outcome, why: next.why }, "pruned an image")
+      tried.add(next.image.digest)
+      await this.#remove(next.image, next.record, next.why)
     }
+  }
+
+  /**
+   * Before a pull, while the engine's disk has little room. Rejects with `disk_full` if the images
+   * in use that were fetched for the owner have their share of the disk already.
+   */
+  makeRoom(request: RoomRequest): Promise<void> {
+    return this.#makingRoom.run(() => this.#makeRoomNow(request))
+  }
+
+  async #makeRoomNow({ owner, lackingBytes, totalBytes }: RoomRequest): Promise<void> {
+    const tried = new Set<string>()
+    for (let lacking = lackingBytes; lacking > 0; ) {
+      const facts = await this.#facts()
+      const next = nextForRoom(facts, tried)
+      const record = next && facts.fetched.get(next.digest)
+      if (!record) return assertHasShare(neededBytes(facts, owner), { owner, totalBytes })
+      tried.add(next.digest)
+      if (await this.#remove(next, record, "The engine's disk has little room")) lacking -= next.size
+    }
+  }
+
+  async #remove({ digest }: StoredImage, { references }: PullRecord, why: string): Promise<boolean> {
+    const { engine, store, logger } = this.#options
+    const outcome = await engine.removeImage({ digest, references })
+    if (outcome === "removed") await store.change((tx) => tx.pulledImages.forget(digest))
+    logger.info({ digest, references, outcome, why }, "pruned an image")
+    return outcome === "removed"
   }
 
   async #facts(): Promise<PruneFacts> {
@@ -75,8 +108,8 @@ export class ImagePruner {
 
   async #records(): Promise<Map<string, PullRecord & { references: string[] }>> {
     const records = new Map<string, PullRecord & { references: string[] }>()
-    for (const { reference, digest, fetchedAt, usedAt } of await this.#options.store.pulledImages.all()) {
-      const known = records.get(digest) ?? { references: [], fetchedAt: 0, usedAt: 0 }
+    for (const { reference, digest, fetchedAt, usedAt, fetchedFor } of await this.#options.store.pulledImages.all()) {
+      const known = records.get(digest) ?? { references: [], fetchedAt: 0, usedAt: 0, fetchedFor }
       known.references.push(reference)
       known.fetchedAt = Math.max(known.fetchedAt, fetchedAt)
       known.usedAt = Math.max(known.usedAt, usedAt)
@@ -104,6 +137,15 @@ export class ImagePruner {
     for (const { digest } of await engine.images()) recorded.delete(digest)
     for (const digest of recorded) await store.change((tx) => tx.pulledImages.forget(digest))
   }
+}
+
+/** Quayside's own pulls have no share. */
+function assertHasShare(bytes: number, { owner, totalBytes }: Pick<RoomRequest, "owner" | "totalBytes">): void {
+  const most = (totalBytes * imageSharePercent.value) / 100
+  if (owner === "" || bytes <= most) return
+  const gib = (each: number) => `${(each / 2 ** 30).toLocaleString("en", { maximumFractionDigits: 1 })} GiB`
+  const msg = `The images that your runs use have ${gib(bytes)} of the engine's disk, which is nearly full; one person may have ${gib(most)}`
+  throw new EngineError("disk_full", msg, { hint: "Stop runs whose images are large" })
 }
 
 function completeReference(image: string): string {

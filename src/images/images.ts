@@ -1,5 +1,5 @@
 import { normalizeOciReference, type ProjectType } from "#contract"
-import type { Engine, ImageInfo, ImagePolicy, RegistryAllowlist } from "#engine"
+import type { Engine, ImageInfo, ImagePolicy, MakeRoom, RegistryAllowlist } from "#engine"
 import type { Actor, Events } from "#events"
 import type { Clock, Logger } from "#kit"
 import type { ImageRow, Store } from "#store"
@@ -65,6 +65,8 @@ export interface Images extends AsyncDisposable {
    * `Failure` at once when the person has too many pulls.
    */
   pull(wanted: ImageRequest, actor: Actor): Promise<ImageInfo>
+  /** As `MakeRoom` of the engine. */
+  makeRoom: MakeRoom
   /** Begins to keep images present and to prune. */
   startKeeping(): void
   /** Called after the list of images to keep present may have changed. */
@@ -120,7 +122,9 @@ export function createImages(options: ImagesOptions): Images {
       const isPulling = pulls.isPulling(wanted.person.userId, reference)
       return { facts, architecture, types: facts ? suggestTypes(reference, facts) : [], isPulling }
     },
-    pull: (wanted, actor) => pulls.pull({ image: wanted.image, userId: wanted.person.userId, policy: policyOf(wanted), actor }),
+    pull: (wanted, actor) =>
+      pulls.pull({ image: wanted.image, userId: wanted.person.userId, owner: wanted.person.userName, policy: policyOf(wanted), actor }),
+    makeRoom: (request) => pruner.makeRoom(request),
     startKeeping: () => keeper.start(),
     recheckKept: () => keeper.wake(),
     recordUse: (digest) => pruner.recordUse(digest),

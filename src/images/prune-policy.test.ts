@@ -12,7 +12,10 @@ function facts(idleDays: Record<string, number>, more: Partial<PruneFacts> = {})
   return {
     stored: digests.map((digest) => ({ digest, references: [name(digest)], size: 10 })),
     fetched: new Map(
-      digests.map((digest) => [digest, { references: [name(digest)], fetchedAt: 0, usedAt: now - (idleDays[digest] ?? 0) * day }]),
+      digests.map((digest) => [
+        digest,
+        { references: [name(digest)], fetchedAt: 0, usedAt: now - (idleDays[digest] ?? 0) * day, fetchedFor: "" },
+      ]),
     ),
     kept: new Set(),
     inUse: new Set(),
@@ -75,7 +78,7 @@ test("kept images and those of live runs stay, by name and by digest", () => {
 test("an image from which a kept name moved away is pruned, and one kept by digest is not", () => {
   const exact = "docker.io/lab/b@sha256:00"
   const given = facts({ a: 900, b: 900 })
-  const fetched = new Map(given.fetched).set("b", { references: [exact], fetchedAt: 0, usedAt: 0 })
+  const fetched = new Map(given.fetched).set("b", { references: [exact], fetchedAt: 0, usedAt: 0, fetchedFor: "" })
   const stored = given.stored.map((image) => ({ ...image, references: [] }))
   assert.deepEqual(pruned({ ...given, stored, fetched, kept: new Set([name("a"), exact]) }, { days: 1 }), ["a"])
 })

@@ -16,6 +16,8 @@ export interface PullRecord {
   references: readonly string[]
   fetchedAt: number
   usedAt: number
+  /** The name of the person for whom it was fetched first; empty: nobody. */
+  fetchedFor: string
 }
 
 export interface PruneFacts {
@@ -65,7 +67,7 @@ export function decidePruning(facts: PruneFacts, rules: PruneRules): PruneDecisi
 }
 
 /** Why an image must stay, whatever the rules; undefined: it need not. */
-function needOf({ digest, references }: StoredImage, { fetched, kept, inUse }: PruneFacts): string | undefined {
+export function needOf({ digest, references }: StoredImage, { fetched, kept, inUse }: PruneFacts): string | undefined {
   const record = fetched.get(digest)
   if (!record) return "Quayside did not fetch it"
   const foreign = references.find((reference) => !record.references.includes(reference))

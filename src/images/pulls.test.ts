@@ -24,7 +24,7 @@ async function open(clock = systemClock) {
   const image = (reference: string) => ({ id: 7, image: reference }) as ImageRow
   const reported = async () => (await store.events.after(0, 100)).map(({ event, data }) => ({ event, ...(data as { State: string }) }))
   const parts = stack.move()
-  const pull = (reference: string) => pulls.pull({ image: image(reference), userId: 1, policy, actor })
+  const pull = (reference: string) => pulls.pull({ image: image(reference), userId: 1, owner: "ann", policy, actor })
   return { store, pulls, pull, reported, [Symbol.asyncDispose]: () => parts.disposeAsync() }
 }
 

@@ -22,6 +22,8 @@ export interface ImagePullsOptions {
 export interface PullRequest {
   image: ImageRow
   userId: number
+  /** The person's name; empty for Quayside itself. */
+  owner: string
   policy: ImagePolicy
   /** Absent: Quayside itself fetches it, and no audit names it. */
   actor?: Actor
@@ -61,7 +63,7 @@ export class ImagePulls implements AsyncDisposable {
   /** Fetches an image that administrators keep present. The caller limits how many at once. */
   keep(image: ImageRow, policy: ImagePolicy): Promise<ImageInfo> {
     const key = keyOf(serviceUserId, image.image)
-    return this.#underWay.get(key) ?? this.#begin(key, { image, userId: serviceUserId, policy })
+    return this.#underWay.get(key) ?? this.#begin(key, { image, userId: serviceUserId, owner: "", policy })
   }
 
   #begin(key: string, request: PullRequest): Promise<ImageInfo> {
@@ -73,7 +75,7 @@ export class ImagePulls implements AsyncDisposable {
 
   async #run(request: PullRequest): Promise<ImageInfo> {
     const { engine, clock, events, store } = this.#options
-    const { image, policy, actor } = request
+    const { image, policy, owner, actor } = request
     const late = new AbortController()
     using idleTimeout = new IdleTimeout(clock, () => late.abort(new EngineError("timeout_pulling", reasonMessages.timeout_pulling)))
     let reportedAt = 0
@@ -86,7 +88,7 @@ export class ImagePulls implements AsyncDisposable {
     if (actor) await store.change((tx) => events.imagePullRequested(tx, actor, image))
     idleTimeout.start(idleTimeoutMs)
     try {
-      const facts = await engine.pull(image.image, { policy: policy, report, signal: AbortSignal.any([late.signal, this.#closing.signal]) })
+      const facts = await engine.pull(image.image, { policy, owner, report, signal: AbortSignal.any([late.signal, this.#closing.signal]) })
       await this.#publishProgress(image, { State: "present", Progress: null, Reason: null })
       return facts
     } catch (error) {

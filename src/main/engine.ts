@@ -1,5 +1,5 @@
 import { join } from "node:path"
-import { createEngine, type Engine, EngineError, IsolationError, openFakeDaemon, type RegistryAllowlist } from "#engine"
+import { createEngine, type Engine, EngineError, IsolationError, type MakeRoom, openFakeDaemon, type RegistryAllowlist } from "#engine"
 import { createPullRecorder } from "#images"
 import type { Clock, Logger } from "#kit"
 import type { Store } from "#store"
@@ -44,10 +44,12 @@ export async function createConfiguredEngine(made: {
   logger: Logger
   /** As in `DockerOptions`. */
   isLeader: () => boolean
+  /** As in `DockerOptions`. */
+  makeRoom: MakeRoom
   gpuToolPath: string | undefined
   stack: AsyncDisposableStack
 }): Promise<Engine> {
-  const { isLeader, gpuToolPath, settings, dataDir, filesRoot, store, registries, clock, logger, stack } = made
+  const { isLeader, makeRoom, gpuToolPath, settings, dataDir, filesRoot, store, registries, clock, logger, stack } = made
   const { instance } = store
   const onPull = createPullRecorder({ store, logger })
   if (settings.engine === "fake") {
@@ -85,9 +87,8 @@ export async function createConfiguredEngine(made: {
     ...(gpuToolPath === undefined ? {} : { gpuToolPath }),
     registries,
     maxImageBytes: settings.maxImageSize,
-    onPull,
     seccompFile: settings.seccomp,
-    isLeader,
+    ...{ onPull, makeRoom, isLeader },
     clock,
     logger,
   }).catch((error: unknown) => refuse(error, logger))

@@ -311,9 +311,9 @@ export interface PulledImageReads {
 export interface PulledImageWrites {
   /**
    * Records a pull that brought a new image, or another name for a recorded one. Any other image
-   * was there before: returns false.
+   * was there before: returns false. `owner` is the row's `fetchedFor`.
    */
-  record(pulled: { reference: string; digest: string; isNew: boolean }): Promise<boolean>
+  record(pulled: { reference: string; digest: string; isNew: boolean; owner: string }): Promise<boolean>
   /** Only later uses count. */
   recordUse(digest: string, at: number): Promise<void>
   forget(digest: string): Promise<void>

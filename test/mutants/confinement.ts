@@ -53,6 +53,7 @@ export const confinement = [
         at("DiskGuard.#abortWhenFull", "found.freeBytes < minFreeBytes(found.totalBytes)"),
         "false",
       ],
+      ["a pull asks for no room", at("DiskGuard.littleRoom", "lackingBytes > 0"), "lackingBytes > totalBytes"],
     ],
   ),
   ...faults(
@@ -64,6 +65,22 @@ export const confinement = [
     "src/engine/docker/images/image-store.ts",
     ["src/engine/docker/images/image-store.docker.test.ts"],
     [["a repeated run gets another image", at("ImageStore.#ensure", "checkExpectedDigest(spec, found.digest)"), ""]],
+  ),
+  ...faults(
+    "src/images/room-policy.ts",
+    ["src/images/image-maintenance.test.ts"],
+    [
+      ["everybody's images go before those of whoever fetched most", at("nextForRoom", "bytesOf(b) - bytesOf(a) ||"), ""],
+      ["an image that somebody just fetched makes room", at("nextForRoom", "facts.now - usedAt(image) >= imageFreshMs.value"), "true"],
+    ],
+  ),
+  ...faults(
+    "src/images/image-pruner.ts",
+    ["src/images/image-maintenance.test.ts"],
+    [
+      ["images that nobody needs keep everybody else's away", at("ImagePruner.#makeRoomNow", "lacking > 0"), "lacking > Number.MAX_VALUE"],
+      ["one person's images in use fill the disk", at("assertHasShare", "|| bytes <= most"), "|| bytes >= 0"],
+    ],
   ),
   ...faults(
     "src/images/prune-policy.ts",

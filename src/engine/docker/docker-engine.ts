@@ -129,10 +129,10 @@ class DockerEngine implements Engine {
       networkIdleMs: idleMs = defaultNetworkIdleMs,
     } = options
     this.#networks = new UserNetworks(this.#client, { instance, pool, prefix, idleMs, confined: firewall !== undefined, clock })
-    const { registries = new RegistryAllowlist(), maxImageBytes: maxBytes = 0, onPull } = options
+    const { registries = new RegistryAllowlist(), maxImageBytes: maxBytes = 0, onPull, makeRoom } = options
     const disk = () => readEngineDisk(() => this.#daemonInfo(undefined))
     const diskGuard = new DiskGuard({ disk, minFreeBytes: options.minFreeBytes, clock })
-    this.#images = new ImageStore(this.#client, { registries, maxBytes, diskGuard, onPull })
+    this.#images = new ImageStore(this.#client, { registries, maxBytes, diskGuard, onPull, makeRoom })
     const [client, networks, images] = [this.#client, this.#networks, this.#images]
     this.#starter = new RunStarter({ client, pins, networks, firewall, images, seccomp, options })
   }
@@ -165,8 +165,8 @@ class DockerEngine implements Engine {
     return this.#images.registryArchitecture(reference, policy, signal)
   }
 
-  pull(reference: string, { policy, report, signal }: PullOptions): Promise<ImageInfo> {
-    return this.#images.pull(reference, policy, { report, signal })
+  pull(reference: string, { policy, report, signal, owner = "" }: PullOptions): Promise<ImageInfo> {
+    return this.#images.pull(reference, policy, { report, signal, owner })
   }
 
   images(signal?: AbortSignal): Promise<StoredImage[]> {

@@ -1,7 +1,7 @@
 import type { Clock, Logger } from "#kit"
 import type { GpuOptions } from "../gpus/gpu-provider.ts"
 import type { RegistryAllowlist } from "../registry-allowlist.ts"
-import type { OnPull } from "../stored-images.ts"
+import type { MakeRoom, OnPull } from "../stored-images.ts"
 import type { GroupInternetSetting } from "./firewall/firewall-rules.ts"
 
 export interface DockerOptions extends GpuOptions {
@@ -54,6 +54,8 @@ export interface DockerOptions extends GpuOptions {
   minFreeBytes?: (totalBytes: number) => number
   /** Must not reject. */
   onPull?: OnPull
+  /** Called before a pull while the daemon's disk has little room. */
+  makeRoom?: MakeRoom
   /**
    * Limit on open files for each process of a run. If the daemon lacks the right to set it, the
    * daemon's own limit applies. Default: 65,536, or this process's own limit if that is lower.

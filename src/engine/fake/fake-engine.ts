@@ -96,9 +96,9 @@ export class FakeEngine implements Engine {
     return this.#images.registryArchitecture(reference, policy)
   }
 
-  async pull(reference: string, { policy, report, signal }: PullOptions): Promise<ImageInfo> {
+  async pull(reference: string, { policy, report, signal, owner = "" }: PullOptions): Promise<ImageInfo> {
     await this.ping(signal)
-    return this.#images.pull(reference, policy, { report, signal })
+    return this.#images.pull(reference, policy, { report, signal, owner })
   }
 
   async images(signal?: AbortSignal): Promise<StoredImage[]> {

@@ -22,6 +22,7 @@ import { checkCredentials, checkFakePull, fakeImageSize, pullFakeImage } from ".
 interface FetchOptions {
   report: (progress: Progress | null) => void
   signal: AbortSignal
+  owner: string
 }
 
 /** The fake engine's images, under the same policy as a real engine's. */
@@ -52,8 +53,8 @@ export class FakeImages {
   }
 
   /** The image is held until it is disposed of. */
-  ensure(spec: ImageOfSpec, how: FetchOptions): Promise<{ image: ImageInfo } & Disposable> {
-    return this.#holds.find(() => this.#ensure(spec, how))
+  ensure(spec: ImageOfSpec, how: Omit<FetchOptions, "owner">): Promise<{ image: ImageInfo } & Disposable> {
+    return this.#holds.find(() => this.#ensure(spec, { ...how, owner: spec.user }))
   }
 
   async #ensure({ image, imagePolicy: policy, ...expected }: ImageOfSpec, how: FetchOptions): Promise<ImageInfo> {
@@ -120,7 +121,7 @@ export class FakeImages {
     storedImages.add(digest)
     if (wanted.digest === undefined) images.set(image, digest)
     const name = wanted.digest === undefined ? reference : { ...reference, tag: "", digest }
-    await this.#onPull?.({ reference: formatOciReference(name), digest, isNew })
+    await this.#onPull?.({ reference: formatOciReference(name), digest, isNew, owner: how.owner })
     return toImageInfo(image, digest)
   }
 

@@ -71,5 +71,6 @@ export interface RunComponents {
 export interface LateComponents {
   gateway?: Gateway
   files?: Promise<Files | undefined>
+  images?: Images
   runs?: Runs
 }

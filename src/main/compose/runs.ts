@@ -1,4 +1,4 @@
-import { type Engine, RegistryAllowlist } from "#engine"
+import { type Engine, type MakeRoom, RegistryAllowlist } from "#engine"
 import type { Files, FileTree } from "#files"
 import { createImages, type Images } from "#images"
 import { finishInterruptedTransfers, prepareRunDirectories, replanRun, startGrantExpiry } from "#projects"
@@ -45,7 +45,8 @@ export async function openEngine(
   const registries = new RegistryAllowlist({ allowed: context.settings.registries })
   // The runs of a process that is alone go on while it starts.
   const isLeader = () => late.runs?.isLeader() ?? store.notices === undefined
-  const engine = context.stack.use(await createConfiguredEngine({ ...context, store, registries, isLeader, gpuToolPath }))
+  const makeRoom: MakeRoom = async (request) => late.images?.makeRoom(request)
+  const engine = context.stack.use(await createConfiguredEngine({ ...context, store, registries, isLeader, makeRoom, gpuToolPath }))
   const finishIsolation = context.roles.has("supervisor") ? await startIsolation({ ...context, store, engine }) : undefined
   return { engine, registries, finishIsolation }
 }
@@ -76,6 +77,7 @@ export async function openRunComponents(
     stack.use(startGrantExpiry({ store, events, clock, logger }))
   }
   const runs = await createRuns(context, { ...base, images }, options.supervision)
+  late.images = images
   late.runs = runs
   return { engine, images, runs }
 }

@@ -18,6 +18,7 @@ import { datasetWritersMigration } from "./0017-dataset-writers.ts"
 import { sessionsMigration } from "./0018-sessions.ts"
 import { longTextsLastMigration } from "./0019-long-texts-last.ts"
 import { searchWritesMigration } from "./0020-search-writes.ts"
+import { imageOwnersMigration } from "./0021-image-owners.ts"
 import type { Migration } from "./migration.ts"
 
 export { type Dialect, type Migration, migrationError, statementsOf } from "./migration.ts"
@@ -44,5 +45,6 @@ export const migrations: readonly Migration[] = [
   sessionsMigration,
   longTextsLastMigration,
   searchWritesMigration,
+  imageOwnersMigration,
 ]
 export const newestVersion = migrations.length

@@ -5,6 +5,7 @@ interface PullArgs {
   reference: string
   digest: string
   now: number
+  fetched_for: string
 }
 
 /** Images that Quayside fetched. */
@@ -15,10 +16,10 @@ export const pulledImageQueries = {
   pulledDigest: ({ db }: QueryBuilder, args: { digest: string }) =>
     db.selectFrom("pulled_images").select("digest").where("digest", "=", args.digest),
 
-  recordPull: ({ db }: QueryBuilder, { reference, digest, now }: PullArgs) =>
+  recordPull: ({ db }: QueryBuilder, { reference, digest, now, fetched_for }: PullArgs) =>
     db
       .insertInto("pulled_images")
-      .values({ reference, digest, fetched_at: now, used_at: now })
+      .values({ reference, digest, fetched_at: now, used_at: now, fetched_for })
       .onConflict((conflict) => conflict.columns(["reference", "digest"]).doUpdateSet({ fetched_at: now, used_at: now })),
 
   recordImageUse: ({ db }: QueryBuilder, { digest, now }: { digest: string; now: number }) =>

@@ -24,10 +24,10 @@ export class PulledImageRepository implements PulledImageReads, PulledImageWrite
     return (await this.#context.runner.all(q.all, {})).map(pulledImagesTable.toRow)
   }
 
-  async record({ reference, digest, isNew }: { reference: string; digest: string; isNew: boolean }): Promise<boolean> {
+  async record({ reference, digest, isNew, owner }: Parameters<PulledImageWrites["record"]>[0]): Promise<boolean> {
     const { runner, clock } = this.#context
     if (!isNew && (await runner.first(q.known, { digest })) === undefined) return false
-    await runner.run(q.record, { reference, digest, now: clock.now() })
+    await runner.run(q.record, { reference, digest, now: clock.now(), fetched_for: owner })
     return true
   }
 

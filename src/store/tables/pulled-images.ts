@@ -9,6 +9,8 @@ const fields = {
   digest: text("digest", { written: "once" }),
   fetchedAt: integer("fetched_at"),
   usedAt: integer("used_at"),
+  /** The name of the person for whom it was fetched first; empty: nobody. */
+  fetchedFor: text("fetched_for", { written: "once" }),
 }
 
 /** The images that Quayside fetched and that the engine had at the last comparison. */

@@ -28,3 +28,15 @@ test("a pull ends while the disk is nearly full, and continues otherwise, also w
   const done = new DiskGuard({ disk: async () => ({ freeBytes: 0, totalBytes: 1 }), minFreeBytes: () => 0, clock })
   assert.equal(await done.watch(never, async () => "pulled"), "pulled")
 })
+
+test("a pull finds as much room as most images need, or what is missing is told", async () => {
+  const lacking = async (freeBytes: number | undefined, totalBytes: number) => {
+    const disk = async () => (freeBytes === undefined ? null : { freeBytes: freeBytes * gib, totalBytes: totalBytes * gib })
+    const found = await new DiskGuard({ disk, minFreeBytes: () => 4 * gib }).littleRoom()
+    return found && [found.lackingBytes / gib, found.totalBytes / gib]
+  }
+  assert.deepEqual(await lacking(13, 100), [1, 100])
+  assert.equal(await lacking(14, 100), undefined)
+  assert.deepEqual(await lacking(30, 1_000), [6, 1_000], "a large disk needs no hundred gigabytes")
+  assert.equal(await lacking(undefined, 0), undefined)
+})

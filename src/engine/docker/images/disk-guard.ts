@@ -15,13 +15,12 @@ export interface DiskGuardOptions {
   clock?: Clock | undefined
 }
 
+const { imageReserve, imageRoomBytes, imageRoomPercent } = bounds.containers
+
 /** Before a run ends because the same disk is nearly full, all pulls do. */
 function defaultMinFreeBytes(totalBytes: number): number {
   const { reserveBytes, reservePercent } = bounds.storage
-  return (
-    bounds.containers.imageReserve.value *
-    defaultDiskReserve(totalBytes, { minBytes: reserveBytes.value, fraction: reservePercent.value / 100 })
-  )
+  return imageReserve.value * defaultDiskReserve(totalBytes, { minBytes: reserveBytes.value, fraction: reservePercent.value / 100 })
 }
 
 /**
@@ -33,6 +32,17 @@ export class DiskGuard {
 
   constructor(options: DiskGuardOptions) {
     this.#options = options
+  }
+
+  /** The bytes that the disk lacks for most images; undefined: none. */
+  async littleRoom(): Promise<{ lackingBytes: number; totalBytes: number } | undefined> {
+    const { disk, minFreeBytes = defaultMinFreeBytes } = this.#options
+    const found = await disk()
+    if (!found) return undefined
+    const { freeBytes, totalBytes } = found
+    const room = Math.min(imageRoomBytes.value, (totalBytes * imageRoomPercent.value) / 100)
+    const lackingBytes = minFreeBytes(totalBytes) + room - freeBytes
+    return lackingBytes > 0 ? { lackingBytes, totalBytes } : undefined
   }
 
   /** Aborts the signal of the pull with `disk_full` when the disk is nearly full. */

@@ -14,7 +14,7 @@ import { changedImage, checkExpectedDigest, type ImageOfSpec } from "../../expec
 import { ImageHolds } from "../../image-holds.ts"
 import { assertImageAllowed, assertImageReplaceable, assertImageSize, parseReference } from "../../image-policy.ts"
 import type { RegistryAllowlist } from "../../registry-allowlist.ts"
-import type { OnPull } from "../../stored-images.ts"
+import type { MakeRoom, OnPull } from "../../stored-images.ts"
 import type { AbortOption, DockerApi } from "../client/docker-api.ts"
 import type { DockerClient } from "../client/docker-client.ts"
 import { httpStatusOf, undefinedIfNotFound } from "../client/errors.ts"
@@ -31,6 +31,7 @@ export interface ImageStoreOptions {
   maxBytes: number
   diskGuard: DiskGuard
   onPull?: OnPull | undefined
+  makeRoom?: MakeRoom | undefined
 }
 
 /** The daemon's images: finds, checks and pulls them. */
@@ -41,15 +42,17 @@ export class ImageStore {
   readonly #diskGuard: DiskGuard
   readonly #provenance: ImageProvenance
   readonly #onPull: OnPull | undefined
+  readonly #makeRoom: MakeRoom | undefined
   readonly #holds = new ImageHolds()
 
-  constructor(client: DockerClient, { registries, maxBytes, diskGuard, onPull }: ImageStoreOptions) {
+  constructor(client: DockerClient, { registries, maxBytes, diskGuard, onPull, makeRoom }: ImageStoreOptions) {
     this.#client = client
     this.#registries = registries
     this.#maxBytes = maxBytes
     this.#diskGuard = diskGuard
     this.#provenance = new ImageProvenance(client)
     this.#onPull = onPull
+    this.#makeRoom = makeRoom
   }
 
   async find(image: string, policy: ImagePolicy, signal?: AbortSignal): Promise<ImageInfo | undefined> {
@@ -76,10 +79,10 @@ export class ImageStore {
   }
 
   async #ensure(spec: ImageOfSpec, { report, signal }: EnsureOptions): Promise<ImageInfo> {
-    const { image, imagePolicy, imageDigest } = spec
+    const { image, imagePolicy, imageDigest, user: owner } = spec
     const reference = parseReference(image)
     const local = await this.#findLocal(reference, imagePolicy, signal, imageDigest)
-    const fetchOptions = { report: (progress: Progress | null) => report({ state: "pulling", progress }), signal }
+    const fetchOptions = { report: (progress: Progress | null) => report({ state: "pulling", progress }), signal, owner }
     if (local && (imageDigest === undefined || local.Id === imageDigest)) return toImageInfo(local, reference)
     if (imageDigest !== undefined && spec.registryDigest) return this.#fetchExact(spec, fetchOptions)
     const found = toImageInfo(local ?? (await this.#fetch(reference, imagePolicy, fetchOptions)), reference)
@@ -135,11 +138,7 @@ export class ImageStore {
     }
   }
 
-  async pull(
-    image: string,
-    policy: ImagePolicy,
-    options: { report: (progress: Progress | null) => void; signal: AbortSignal },
-  ): Promise<ImageInfo> {
+  async pull(image: string, policy: ImagePolicy, options: Omit<FetchOptions, "before">): Promise<ImageInfo> {
     const reference = parseReference(image)
     const before = await this.#inspect(formatOciReference(reference), options.signal)
     if (before) assertImageReplaceable({ reference, registryDigest: registryDigest(before, reference) }, policy)
@@ -173,6 +172,8 @@ export class ImageStore {
   async #fetch(reference: OciReference, policy: ImagePolicy, options: FetchOptions): Promise<ImageInspection> {
     await this.#registries.check(reference)
     options.report(null)
+    const little = await this.#diskGuard.littleRoom()
+    if (little) await this.#makeRoom?.({ owner: options.owner, ...little })
     const known = new Set((await this.list(options.signal)).map(({ digest }) => digest))
     const { credentials } = policy
     const maxBytes = this.#maxBytes
@@ -187,7 +188,7 @@ export class ImageStore {
       assertImageSize(fetched.Size, maxBytes)
       if (!policy.allowLocal) assertVolumesFit(fetched, maxBytes)
       checkImageConfig(fetched)
-      await this.#onPull?.({ reference: formatOciReference(reference), digest: id, isNew: !known.has(id) })
+      await this.#onPull?.({ reference: formatOciReference(reference), digest: id, isNew: !known.has(id), owner: options.owner })
       return fetched
     } catch (error) {
       if (isImageRejected(error)) await this.#restore(reference, id, options.before)
@@ -239,6 +240,8 @@ interface EnsureOptions {
 interface FetchOptions {
   report: (progress: Progress | null) => void
   signal: AbortSignal
+  /** As in `PulledImage`. */
+  owner: string
   /** The image to which the name referred before. */
   before?: string | undefined
 }

@@ -5,6 +5,7 @@ import { type Registry, startRegistry } from "../../../../test/fixtures/docker/r
 import { eventually } from "../../../../test/fixtures/eventually.ts"
 import { specOf } from "../../../../test/fixtures/run-spec.ts"
 import { EngineError, type StartStep } from "../../engine.ts"
+import type { RoomRequest } from "../../stored-images.ts"
 
 /** The image contains no program, so a successful pull ends with `command_not_found`. */
 let rig: TestDockerEngine
@@ -84,9 +85,13 @@ describe("the end of a pull", () => {
     const free = async () => (await rig.engine.freeDisk()) ?? 0
     const before = await free()
     const gib = 2 ** 30
-    await using engine = await rig.open({ minFreeBytes: () => before - gib })
-    const pull = engine.start(specOf({ image: `${registry.host}/bomb/one` }), () => {}, new AbortController().signal)
+    const requests: RoomRequest[] = []
+    const makeRoom = async (request: RoomRequest) => void requests.push(request)
+    await using engine = await rig.open({ minFreeBytes: () => before - gib, makeRoom })
+    const pull = engine.start(specOf({ image: `${registry.host}/bomb/one`, user: "ann" }), () => {}, new AbortController().signal)
     await assert.rejects(pull, { code: "disk_full", message: /disk of the container engine is nearly full/ })
+    const [{ owner, lackingBytes } = assert.fail(), ...more] = requests
+    assert.deepEqual([owner, lackingBytes > 0, more], ["ann", true, []], "room was asked for before")
     assert.ok((await free()) > before - 5 * gib, "of 7.5 GiB")
     await eventually("the part is gone", async () => (await free()) > before - gib / 2, 20_000)
   })

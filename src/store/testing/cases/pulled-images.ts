@@ -4,14 +4,14 @@ import type { Case } from "./case.ts"
 export const pulledImageCases: Record<string, Case> = {
   "an image that was there before is not recorded as pulled": async ({ open, clock }) => {
     await using store = await open()
-    const record = (reference: string, digest: string, isNew: boolean) =>
-      store.change((tx) => tx.pulledImages.record({ reference, digest, isNew }))
+    const record = (reference: string, digest: string, isNew: boolean, owner = "ann") =>
+      store.change((tx) => tx.pulledImages.record({ reference, digest, isNew, owner }))
     assert.equal(await record("a:1", "theirs", false), false)
     assert.equal(await record("b:1", "ours", true), true)
     assert.equal(await record("b:2", "ours", false), true, "another name of a recorded one")
     assert.equal(await record("b:1", "newer", true), true)
-    assert.equal(await record("b:1", "ours", false), true)
-    const at = { fetchedAt: clock.now(), usedAt: clock.now() }
+    assert.equal(await record("b:1", "ours", false, "bob"), true)
+    const at = { fetchedAt: clock.now(), usedAt: clock.now(), fetchedFor: "ann" }
     assert.deepEqual(await store.pulledImages.all(), [
       { reference: "b:1", digest: "newer", ...at },
       { reference: "b:1", digest: "ours", ...at },
@@ -21,7 +21,7 @@ export const pulledImageCases: Record<string, Case> = {
 
   "only a later use of a pulled image counts, until it is forgotten": async ({ open, clock }) => {
     await using store = await open()
-    await store.change((tx) => tx.pulledImages.record({ reference: "a:1", digest: "a", isNew: true }))
+    await store.change((tx) => tx.pulledImages.record({ reference: "a:1", digest: "a", isNew: true, owner: "" }))
     const usedAt = async () => (await store.pulledImages.all()).map((row) => row.usedAt)
     await store.change((tx) => tx.pulledImages.recordUse("a", clock.now() + 5))
     await store.change((tx) => tx.pulledImages.recordUse("a", clock.now() + 3))
