@@ -369,6 +369,17 @@ export const runs = [
     ],
   ),
   ...faults(
+    "src/runs/limits/usage-monitor.ts",
+    ["src/runs/usage/usage-store.test.ts"],
+    [
+      [
+        "everybody's limits wait for the files of what runs use",
+        at("UsageMonitor.#takeSamples", "this.#recording ??= this.#ctx.usageStore.record(samples)"),
+        "this.#recording ??= await this.#ctx.usageStore.record(samples) ?? Promise.resolve()",
+      ],
+    ],
+  ),
+  ...faults(
     "src/runs/usage/usage-store.ts",
     ["src/runs/usage/usage-store.test.ts"],
     [

@@ -21,6 +21,7 @@ export class UsageMonitor {
   readonly #before = new Map<number, { time: number; stats: ContainerStats }>()
   #layers: ReadonlyMap<string, WritableLayer> = new Map()
   #sampling: Promise<void> | undefined
+  #recording: Promise<void> | undefined
   #updatingLayers: Promise<void> | undefined
   #layersAt = Number.NEGATIVE_INFINITY
   /**
@@ -89,7 +90,10 @@ export class UsageMonitor {
     const live = new Set(rows.map(({ id }) => id))
     for (const kept of [this.#series, this.#before]) for (const id of kept.keys()) if (!live.has(id)) kept.delete(id)
     memoryWarnings.retainOnly((id) => live.has(id))
-    await this.#ctx.usageStore.record(samples)
+    // Nobody who needs the figures waits for their file. Those that come while it is written are lost.
+    this.#recording ??= this.#ctx.usageStore.record(samples).finally(() => {
+      this.#recording = undefined
+    })
   }
 
   /**
