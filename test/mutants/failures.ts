@@ -144,6 +144,11 @@ export const failures = [
       ],
       ["a nearly full disk ends nobody's run", at("StorageEnforcer.#makeRoom", "if (!space.isLow)"), ""],
       [
+        "runs that hide what they write end one by one",
+        at("StorageEnforcer.#makeRoom", "this.#endUnmeasured(hidden, found.run.userId, numbers)"),
+        "this.#end(found.run, numbers + found.unknown)",
+      ],
+      [
         "a run that deletes what it has open fills the disk, and another is ended",
         at("StorageEnforcer.#mostHidden", "bytes: inDeleted(run.key)"),
         "bytes: 0",

@@ -13,6 +13,8 @@ const behaviours = {
   writes: { argument: 100 },
   /** Serves, and has deleted files of this many MiB (100) open. */
   holds: { argument: 100 },
+  /** Its programs have open files that cannot be examined. */
+  hides: {},
   /** Serves, and reports a busy Jupyter kernel without using the processor. */
   computing: {},
   /** Serves; the image exposes this port (8501) and has the working directory `/app`. */

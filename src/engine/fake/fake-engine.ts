@@ -34,7 +34,7 @@ import { checkUsableGpus } from "../gpus/gpu-provider.ts"
 import { mockGpuDevices } from "../gpus/mock-gpus.ts"
 import { KeyedLock } from "../keyed-lock.ts"
 
-import { type Behaviour, behaviourOf } from "./behaviour.ts"
+import { type Behaviour, type BehaviourName, behaviourOf } from "./behaviour.ts"
 import type { FakeContainer } from "./fake-container.ts"
 import type { FakeDaemon } from "./fake-daemon.ts"
 import type { FakeEngineOptions } from "./fake-engine-options.ts"
@@ -259,8 +259,17 @@ export class FakeEngine implements Engine {
 
   async deletedFiles(signal?: AbortSignal): Promise<ReadonlyMap<string, number>> {
     signal?.throwIfAborted()
-    const behaviours = this.#ownContainers().map(({ spec }) => [spec.key, behaviourOf(spec.image)] as const)
-    return new Map(behaviours.flatMap(([key, { name, argument }]) => (name === "holds" ? [[key, argument * 2 ** 20] as const] : [])))
+    const bytes: Partial<Record<BehaviourName, (argument: number) => number>> = {
+      holds: (argument) => argument * 2 ** 20,
+      hides: () => Number.POSITIVE_INFINITY,
+    }
+    return new Map(
+      this.#ownContainers().flatMap(({ spec }) => {
+        const { name, argument } = behaviourOf(spec.image)
+        const bytesOf = bytes[name]
+        return bytesOf ? [[spec.key, bytesOf(argument)] as const] : []
+      }),
+    )
   }
 
   async freeDisk(signal?: AbortSignal): Promise<number | null> {

@@ -47,9 +47,12 @@ async function withMeter(maxStorage: number | null = null, { hasQuotas = false }
     storage: { quotas, meter },
     events: { warning: ({ id }, text) => void warnings.push([id, text]) },
   })
-  const start = async (person: number, { readOnly = false, image = "fake/http", source = `/users/person${person}` } = {}) => {
+  const start = async (
+    person: number,
+    { readOnly = false, image = "fake/http", source = `/users/person${person}`, projectId = fixture.projectId } = {},
+  ) => {
     const mounts = [{ source, target: "/home", readOnly }]
-    const run = await runs.waitUntilSettled((await runs.start(fixture.request(image, { person, plan: { mounts } }))).id)
+    const run = await runs.waitUntilSettled((await runs.start(fixture.request(image, { person, projectId, plan: { mounts } }))).id)
     assert.equal(run.state, "ready", JSON.stringify(run.reason))
     return run.id
   }
@@ -189,6 +192,19 @@ test("a nearly full disk ends the run whose deleted, open files grew most, not o
   assert.match((await it.fixture.row(holder)).reason?.msg ?? "", /the deleted files that this run has open grew most, by 300 MiB/)
   await it.counted(1)
   assert.deepEqual(await it.stateOf(other), ["ready", undefined])
+})
+
+test("on a nearly full disk all runs of a person that cannot be measured end at once, and no others", async () => {
+  await using it = await withMeter()
+  const start = async (person: number) =>
+    it.start(person, { image: "fake/hides", readOnly: true, projectId: await it.fixture.addProject() })
+  const hiding = [await start(0), await start(0), await start(0)]
+  const others = [await it.start(0), await start(1)]
+  const looks = [true, true]
+  Object.defineProperty(it.disk, "isLow", { enumerable: true, get: () => looks.pop() ?? false })
+  it.clock.advance(minute)
+  for (const id of hiding) await eventually("each has ended", async () => (await it.stateOf(id))[1] === "disk_full")
+  for (const id of others) assert.deepEqual(await it.stateOf(id), ["ready", undefined])
 })
 
 test("a run that has deleted files open since before the disk filled stays", async () => {

@@ -231,16 +231,27 @@ export class StorageEnforcer {
     const space = await this.#meter.diskSpace()
     if (!space.isLow) return
     const stored = mostGrown(this.#writers(), this.#growth.recentGrowth())
-    const found = [stored && { ...stored, what: "this run's directories", unknown: "" }, ...(await this.#mostHidden(space))]
+    const hidden = await this.#mostHidden(space)
+    const found = [stored && { ...stored, what: "this run's directories", unknown: "" }, ...hidden]
       .filter((each) => each !== undefined)
       .sort((a, b) => b.bytes - a.bytes)[0]
     if (!found || found.bytes < Math.min(64 * mib, space.reserveBytes / 16)) return
     const numbers = `${mibText(space.freeBytes)} of the disk are free, and ${mibText(space.reserveBytes)} are kept free`
-    const grown = Number.isFinite(found.bytes) ? `${found.what} grew most, by ${mibText(found.bytes)}` : found.unknown
-    await this.#end(found.run, `${numbers}; ${grown}`)
+    if (Number.isFinite(found.bytes)) await this.#end(found.run, `${numbers}; ${found.what} grew most, by ${mibText(found.bytes)}`)
+    else await this.#endUnmeasured(hidden, found.run.userId, numbers)
     this.#growth.resetRecentGrowth()
     this.#layers.resetBaseline(this.#ctx.runCache.rows())
     this.#deleted.resetBaseline()
+  }
+
+  /**
+   * Ends all runs of a person that cannot be measured. One of them may fill the disk, and a look at
+   * dozens takes most of a minute.
+   */
+  async #endUnmeasured(hidden: readonly Hidden[], userId: number, numbers: string): Promise<void> {
+    const reasons = hidden.filter(({ run, bytes }) => run.userId === userId && !Number.isFinite(bytes))
+    const byRun = new Map(reasons.map((each) => [each.run.id, each]))
+    await Promise.all([...byRun.values()].map(({ run, unknown }) => this.#end(run, `${numbers}; ${unknown}`)))
   }
 
   /** The runs that wrote most outside of people's directories. */

@@ -149,6 +149,14 @@ export class RunsFixture implements AsyncDisposable {
     return { userId, userName: `person${person}`, projectId: this.projectId, plan: { ...planOf(image), ...plan }, resources, ...rest }
   }
 
+  /** The ID of another project like the fixture's own: a person has one run of each. */
+  async addProject(): Promise<number> {
+    const project = await this.store.projects.get(this.projectId)
+    if (!project) throw new Error("the fixture has no project")
+    const { id: _, ...fields } = project
+    return (await this.store.change((tx) => tx.projects.insert(fields))).id
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#resources.disposeAsync()
   }
