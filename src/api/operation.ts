@@ -14,6 +14,7 @@ import {
 import type { Actor } from "#events"
 import { assignConnection, isFromLoopback, openEventStream, sendEventStreamHead, sendJsonLines, tooManyConnections } from "#http"
 import { systemUserId } from "#kit"
+import { readAsAddress } from "#store"
 import { EventStream, JsonLines, LongList, SerializedJson } from "./answer-forms.ts"
 import type { Handler, HandlerContext, OperationContext, ServerState, Services } from "./context.ts"
 import { mayUseDiskReserve } from "./disk-reserve.ts"
@@ -151,17 +152,21 @@ async function answerOperation<Op extends OperationId>(
   const handler: Handler<Op> = handlers[operation]
   // Whether there is a caller follows from the endpoint's row, as the handler's type does.
   const answer = () => handler(call as unknown as OperationContext<Op>)
-  const result = await answerInTurn(server, { operation, endpoint, caller: present }, answer)
+  const result = await answerInTurn(server, { operation, endpoint, caller: present, address: requestContext.address }, answer)
   return sendResult(call, requestContext, { result, endpoint })
 }
 
-/** One person's hundreds of requests take a part of each turn of the event loop. */
+/**
+ * One person's hundreds of requests take a part of each turn of the event loop. Those of nobody
+ * read as their address.
+ */
 function answerInTurn<T>(
   { reads }: ServerState,
-  { operation, endpoint, caller }: { operation: OperationId; endpoint: Endpoint; caller: Caller | undefined },
+  { operation, endpoint, caller, address }: { operation: OperationId; endpoint: Endpoint; caller: Caller | undefined; address: string },
   answer: () => T | Promise<T>,
 ): T | Promise<T> {
-  if (!caller || caller.isAdmin) return answer()
+  if (!caller) return readAsAddress(address, answer)
+  if (caller.isAdmin) return answer()
   return endpoint.method === "GET"
     ? reads.run(caller.userId, operation, answer, laneOf(operation, caller))
     : reads.runWrite(caller.userId, answer)

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { systemClock } from "#kit"
-import { readingPerson } from "#store"
+import { currentReader } from "#store"
 import { createFilesAuthority } from "./files-authority.ts"
 import { createRunDirectory } from "./run-directory.ts"
 
 test("questions about a person's rights on paths read as that person, and use few of the connections to PostgreSQL", async () => {
-  const readers: (number | undefined)[] = []
-  const get = async () => void readers.push(readingPerson())
+  const readers: (number | string | undefined)[] = []
+  const get = async () => void readers.push(currentReader())
   const parts = { store: { users: { get } }, clock: systemClock }
   const authority = createFilesAuthority(parts as unknown as Parameters<typeof createFilesAuthority>[0])
   await Promise.all([authority.access(7, ["/users/ann"]), authority.access(8, ["/users/ann"])])
@@ -15,8 +15,8 @@ test("questions about a person's rights on paths read as that person, and use fe
 })
 
 test("requests for somebody else's run read as the person who sent them", async () => {
-  const readers: (number | undefined)[] = []
-  const refreshCaller = async () => void readers.push(readingPerson())
+  const readers: (number | string | undefined)[] = []
+  const refreshCaller = async () => void readers.push(currentReader())
   const parts = { identity: { refreshCaller }, runs: { row: () => undefined } }
   const directory = createRunDirectory(parts as unknown as Parameters<typeof createRunDirectory>[0])
   assert.equal(await directory.canOpen({ userId: 7, credentialId: "token:1" }, 1), false)

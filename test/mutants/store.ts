@@ -31,7 +31,7 @@ export const store = [
     [
       [
         "one person's reads use all connections to PostgreSQL",
-        at("PostgresDriver.#readInTurn", 'person === undefined ? "" : String(person)'),
+        at("PostgresDriver.#readInTurn", 'reader === undefined ? "" : String(reader)'),
         '""',
       ],
     ],
@@ -79,11 +79,32 @@ export const store = [
       ["a read gets an answer from before it was asked for", at("PostgresDriver.#read", "void this.#waiting.delete(key)"), "undefined"],
       [
         "all of a person's requests that share an answer go on at once",
-        at("PostgresDriver.#read", "if (person !== undefined) await waitForTurn(person, { length: textLengthOf(result) }, {})"),
+        at("PostgresDriver.#read", "if (reader !== undefined) await waitForTurn(reader, { length: textLengthOf(result) }, {})"),
         "",
       ],
       ["readers change each other's rows", at("PostgresDriver.#read", "[...result.rows]"), "result.rows"],
     ],
+  ),
+  ...faults(
+    "src/access/credentials/authenticator.ts",
+    ["src/access/credentials/reading-strangers.test.ts"],
+    [
+      [
+        "made-up tokens use all connections to PostgreSQL",
+        at("Authenticator.#byToken", "readAsAddress(address, () => store.tokens.byHash(sha256(token)))"),
+        "store.tokens.byHash(sha256(address === '' ? '' : token))",
+      ],
+      [
+        "made-up sessions use all connections to PostgreSQL",
+        at("Authenticator.#bySession", "readAsAddress(address, () => this.#context.store.sessions.byHash(key))"),
+        "this.#context.store.sessions.byHash(address === '' ? '' : key)",
+      ],
+    ],
+  ),
+  ...faults(
+    "src/api/operation.ts",
+    ["src/api/reading-strangers.test.ts"],
+    [["made-up codes use all connections to PostgreSQL", at("answerInTurn", "readAsAddress(address, answer)"), "answer()"]],
   ),
   ...faults(
     "src/main/files-authority.ts",

@@ -1,7 +1,7 @@
 import { createHmac, createSecretKey, randomBytes } from "node:crypto"
 import { bounds } from "#contract"
 import type { Clock } from "#kit"
-import type { Store } from "#store"
+import { readAsAddress, type Store } from "#store"
 import { AuthenticationFailure, type Caller, invalidCredentials, missingCredentials } from "../caller.ts"
 import type { PasswordChecker } from "../passwords/password-checker.ts"
 import { TwoGenerationCache } from "../two-generation-cache.ts"
@@ -63,7 +63,7 @@ export class Authenticator {
     const known = this.authenticateCached(authorization, session, address)
     if (known) return known
     if (authorization !== undefined) return this.#byHeader(authorization, address)
-    return session === undefined ? missingCredentials() : this.#bySession(session)
+    return session === undefined ? missingCredentials() : this.#bySession(session, address)
   }
 
   async authenticateForFiles(
@@ -115,15 +115,19 @@ export class Authenticator {
     const credentials = parseAuthorization(authorization)
     if (credentials instanceof AuthenticationFailure) return credentials
     const key = this.#keyOf(authorization)
-    if (credentials.scheme === "token") return this.#byToken(key, credentials.token)
+    if (credentials.scheme === "token") return this.#byToken(key, credentials.token, { address })
     if (credentials.scheme === "files") return invalidCredentials()
-    if (isTokenFormat(credentials.password)) return this.#byToken(key, credentials.password, credentials.userName)
+    if (isTokenFormat(credentials.password)) return this.#byToken(key, credentials.password, { address, userName: credentials.userName })
     return this.#byPassword(key, credentials, address)
   }
 
-  async #byToken(key: string, token: string, userName?: string): Promise<Caller | AuthenticationFailure> {
+  async #byToken(
+    key: string,
+    token: string,
+    { address, userName }: { address: string; userName?: string },
+  ): Promise<Caller | AuthenticationFailure> {
     const { store } = this.#context
-    const row = await store.tokens.byHash(sha256(token))
+    const row = await readAsAddress(address, () => store.tokens.byHash(sha256(token)))
     if (!row) return invalidCredentials()
     if (userName !== undefined && (await store.users.get(row.userId))?.userName !== userName) return invalidCredentials()
     const loaded = await this.#load(key, row.userId, `token:${row.id}`)
@@ -164,9 +168,9 @@ export class Authenticator {
     return loaded?.caller ?? invalidCredentials()
   }
 
-  async #bySession(secret: string): Promise<Caller | AuthenticationFailure> {
+  async #bySession(secret: string, address: string): Promise<Caller | AuthenticationFailure> {
     const key = sha256(secret)
-    const row = await this.#context.store.sessions.byHash(key)
+    const row = await readAsAddress(address, () => this.#context.store.sessions.byHash(key))
     const loaded = row && (await this.#load(key, row.userId, `session:${key}`))
     return loaded
       ? this.#recordUse(loaded)

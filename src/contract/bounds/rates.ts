@@ -52,10 +52,10 @@ export const rateBounds = {
     beyond: refused,
   },
   databaseReads: {
-    what: "Reads of a PostgreSQL database for requests that read, pages, rights on files and others' runs, at a time, of the 10 of a process",
+    what: "Reads of a PostgreSQL database for requests that read or bring no known credential, pages, rights on files and others' runs, at a time, of the 10 of a process",
     value: 4,
     unit: "count",
-    per: "person",
+    per: "person or address",
     beyond: "further ones wait, and those of others overtake them",
   },
   streams: {

@@ -10,13 +10,13 @@ import { connectionOptions, type PostgresDriverOptions } from "./connection.ts"
 import { failureOf, isConnectionLost } from "./errors.ts"
 import { PostgresNotices } from "./notices.ts"
 import { PostgresQueryRunner, type SendQuery, StatementNames } from "./query-runner.ts"
-import { readingPerson } from "./reading-person.ts"
+import { currentReader } from "./reading-person.ts"
 import { PostgresTransaction } from "./transaction.ts"
 
 const defaultReaders = 10
 
-interface Reader {
-  person: number | undefined
+interface Reading {
+  reader: number | string | undefined
   onConnected: () => void
 }
 
@@ -33,7 +33,7 @@ export class PostgresDriver implements Driver {
   readonly #pool: pg.Pool
   readonly #queue: OwnerQueue
   readonly #names = new StatementNames()
-  /** Reads that no connection has taken yet, by their person, statement and values. */
+  /** Reads that no connection has taken yet, by their reader, statement and values. */
   readonly #waiting = new Map<string, ReturnType<SendQuery>>()
   #writer: PostgresTransaction | undefined
 
@@ -58,19 +58,19 @@ export class PostgresDriver implements Driver {
    * of them was asked for. Thousands of starts read the same image, person and grants.
    */
   async #read(config: Parameters<SendQuery>[0]): ReturnType<SendQuery> {
-    const person = readingPerson()
-    const key = JSON.stringify([person, config.name ?? config.text, config.values])
-    const reading = this.#waiting.get(key) ?? this.#readInTurn(config, { person, onConnected: () => void this.#waiting.delete(key) })
+    const reader = currentReader()
+    const key = JSON.stringify([reader, config.name ?? config.text, config.values])
+    const reading = this.#waiting.get(key) ?? this.#readInTurn(config, { reader, onConnected: () => void this.#waiting.delete(key) })
     this.#waiting.set(key, reading)
     const result = await reading
     // Dozens of a person's requests may share an answer, of which each makes one of its own.
-    if (person !== undefined) await waitForTurn(person, { length: textLengthOf(result) }, {})
+    if (reader !== undefined) await waitForTurn(reader, { length: textLengthOf(result) }, {})
     // Lists change the array that they receive.
     return { ...result, rows: [...result.rows] }
   }
 
-  async #readInTurn(config: Parameters<SendQuery>[0], { person, onConnected }: Reader): ReturnType<SendQuery> {
-    using _turn = await this.#queue.acquire(person === undefined ? "" : String(person))
+  async #readInTurn(config: Parameters<SendQuery>[0], { reader, onConnected }: Reading): ReturnType<SendQuery> {
+    using _turn = await this.#queue.acquire(reader === undefined ? "" : String(reader))
     return await this.#readTwice(config, onConnected)
   }
 

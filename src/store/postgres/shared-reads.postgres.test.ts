@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import { postgresServer } from "../testing/postgres.ts"
 import { addImage, addUser } from "../testing/samples.ts"
-import { readAsPerson } from "./reading-person.ts"
+import { readAsAddress, readAsPerson } from "./reading-person.ts"
 
 const server = await postgresServer()
 after(() => server[Symbol.asyncDispose]())
@@ -53,18 +53,23 @@ test("a person's requests that share a long answer go on a few in each turn of t
   assert.ok(most <= 10, `${most} went on in one turn`)
 })
 
-test("reads of one person leave connections for those of others", async () => {
-  await using database = await server.make()
-  await using store = await database.open()
-  const ids = await Promise.all(Array.from({ length: 60 }, async (_, i) => (await addUser(store, `p${i}`)).id))
-  const client = await server.connect(new URL(database.url).pathname.slice(1))
-  await client.query("alter table users rename to people")
-  await client.query("create view users as select people.* from people, pg_sleep(0.1)")
-  await store.users.get(0)
-  const ended: string[] = []
-  const hostile = ids.map((id) => readAsPerson(1, () => store.users.get(id)).then(() => ended.push("hostile")))
-  await readAsPerson(2, () => store.users.get(ids[0] ?? 0)).then(() => ended.push("other"))
-  assert.ok(ended.length < 10, `${ended.length} were answered before`)
-  await Promise.all(hostile)
-  await client.end()
-})
+for (const [whose, read] of [
+  ["one person", readAsPerson.bind(undefined, 1)],
+  ["one address", readAsAddress.bind(undefined, "10.0.0.1")],
+] as const) {
+  test(`reads of ${whose} leave connections for those of others`, async () => {
+    await using database = await server.make()
+    await using store = await database.open()
+    const ids = await Promise.all(Array.from({ length: 60 }, async (_, i) => (await addUser(store, `p${i}`)).id))
+    const client = await server.connect(new URL(database.url).pathname.slice(1))
+    await client.query("alter table users rename to people")
+    await client.query("create view users as select people.* from people, pg_sleep(0.1)")
+    await store.users.get(0)
+    const ended: string[] = []
+    const hostile = ids.map((id) => Promise.resolve(read(() => store.users.get(id))).then(() => ended.push("hostile")))
+    await readAsPerson(2, () => store.users.get(ids[0] ?? 0)).then(() => ended.push("other"))
+    assert.ok(ended.length < 10, `${ended.length} were answered before`)
+    await Promise.all(hostile)
+    await client.end()
+  })
+}
