@@ -1,9 +1,10 @@
 import assert from "node:assert/strict"
 import { execFileSync } from "node:child_process"
+import promises from "node:fs/promises"
+import { syncBuiltinESMExports } from "node:module"
 import { test } from "node:test"
 import { bounds } from "#contract"
 import { systemClock } from "#kit"
-import { DiskGuard } from "../../src/engine/docker/images/disk-guard.ts"
 import { sendRequest } from "../api/http-client.ts"
 import { startRegistry } from "../fixtures/docker/registry.ts"
 import { startTestServer } from "../test-server.ts"
@@ -23,7 +24,14 @@ test("on a disk with little room, an image that somebody fetched and nobody need
   }
   t.after(() => execFileSync("docker", ["rmi", `${registry.host}/good/second`]))
   await fetchAs(ann, "good/first")
-  t.mock.method(DiskGuard.prototype, "littleRoom", async () => ({ lackingBytes: 1, totalBytes: 2 ** 40 }))
+  const { statfs } = promises
+  t.mock.method(promises, "statfs", async (path: string) => {
+    const found = await statfs(path)
+    const blocksOf = (gib: number) => (gib * 2 ** 30) / found.bsize
+    return { ...found, blocks: blocksOf(200), bavail: blocksOf(20) }
+  })
+  syncBuiltinESMExports()
+  t.after(syncBuiltinESMExports)
   const { now } = systemClock
   t.mock.method(systemClock, "now", () => now.call(systemClock) + bounds.containers.imageFreshMs.value)
   await fetchAs(bob, "good/second")

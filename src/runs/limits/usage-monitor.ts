@@ -90,7 +90,7 @@ export class UsageMonitor {
     const live = new Set(rows.map(({ id }) => id))
     for (const kept of [this.#series, this.#before]) for (const id of kept.keys()) if (!live.has(id)) kept.delete(id)
     memoryWarnings.retainOnly((id) => live.has(id))
-    // Nobody who needs the figures waits for their file. Those that come while it is written are lost.
+    // No judgement waits for the files. They lack what is sampled while they are written.
     this.#recording ??= this.#ctx.usageStore.record(samples).finally(() => {
       this.#recording = undefined
     })
