@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http"
-import { AuthenticationFailure, type Caller, scopedRunId } from "#access"
+import { AuthenticationFailure, type Caller, readAuthorizationHeader, scopedRunId } from "#access"
 import { Failure } from "#contract"
 import { type ControlUpgrade, controlPath } from "#control"
 import { type AllowedHosts, assignConnection, declaresOtherOrigin, type HttpUpgrade, type TrustedProxies, tooManyConnections } from "#http"
@@ -23,7 +23,7 @@ function isControlRequest({ method, headers, url = "" }: IncomingMessage): boole
 }
 
 interface UpgradeContext {
-  state: () => Pick<ServerState, "rateLimiter" | "followedOutputs" | "changes">
+  state: () => Pick<ServerState, "rateLimiter" | "followedOutputs" | "changes" | "reads">
   hosts: AllowedHosts
   proxies: TrustedProxies
 }
@@ -40,7 +40,9 @@ async function handleControlUpgrade(
     const caller = await authenticateUpgrade(services, context)
     context.userName = caller.userName
     if (!assignConnection(socket, caller.userId)) throw tooManyConnections()
-    const run = await loadAuthorizedRun({ services, caller, query: { ID: runIdOf(context.queryText) } }, "run:control")
+    const query = { ID: runIdOf(context.queryText) }
+    const load = () => loadAuthorizedRun({ services, caller, query }, "run:control")
+    const run = await (caller.isAdmin ? load() : state().reads.run(caller.userId, "controlRun", load))
     const { userName, address, requestId } = context
     if (socket.destroyed) return
     const limits = limitsOf(caller, state)
@@ -69,7 +71,9 @@ function limitsOf({ userId, isAdmin }: Caller, state: UpgradeContext["state"]): 
 async function authenticateUpgrade(services: Services, { request, address, host }: RequestContext) {
   const { identity, settings } = services
   const session = sessionOf(request, settings.secureCookies)
-  const caller = await identity.authenticate(request.headers.authorization, session, address)
+  const authorization = readAuthorizationHeader(request.rawHeaders)
+  if (authorization instanceof AuthenticationFailure) throw authorization
+  const caller = await identity.authenticate(authorization, session, address)
   if (caller instanceof AuthenticationFailure) throw caller
   const own = settings.origin === undefined ? [`http://${host.toLowerCase()}`, `https://${host.toLowerCase()}`] : [settings.origin]
   if (declaresOtherOrigin(request, own)) throw new Failure("forbidden", "A page of another origin may not control a run")

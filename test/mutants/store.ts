@@ -102,8 +102,24 @@ export const store = [
     ],
   ),
   ...faults(
+    "src/api/control.ts",
+    ["src/api/control.test.ts"],
+    [
+      [
+        "requests for control connections use all connections to PostgreSQL",
+        at("handleControlUpgrade", 'state().reads.run(caller.userId, "controlRun", load)'),
+        "load()",
+      ],
+      [
+        "the first of two Authorization headers counts",
+        at("authenticateUpgrade", "if (authorization instanceof AuthenticationFailure) throw authorization"),
+        "",
+      ],
+    ],
+  ),
+  ...faults(
     "src/api/operation.ts",
-    ["src/api/reading-strangers.test.ts"],
+    ["src/api/http/reading-strangers.test.ts"],
     [["made-up codes use all connections to PostgreSQL", at("answerInTurn", "readAsAddress(address, answer)"), "answer()"]],
   ),
   ...faults(

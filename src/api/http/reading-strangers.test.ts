@@ -3,9 +3,9 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import { test } from "node:test"
 import { TrustedProxies } from "#http"
 import { currentReader } from "#store"
-import type { ServerState, Services } from "./context.ts"
-import { RequestContext } from "./http/request-context.ts"
-import { runOperation } from "./operation.ts"
+import type { ServerState, Services } from "../context.ts"
+import { runOperation } from "../operation.ts"
+import { RequestContext } from "./request-context.ts"
 
 test("what a stranger sends without credentials is looked up as their address", async () => {
   const readers: unknown[] = []
