@@ -271,9 +271,25 @@ export const failures = [
     ],
   ),
   ...faults(
+    "src/files/staging/trash.ts",
+    ["src/files/staging/staging-area.integration.test.ts"],
+    [
+      [
+        "the oldest deleted directory is forgotten",
+        at("Trash.move", "if (count >= maxDirectories)"),
+        "for (const oldest of this.#directories.keys()) if (count >= maxDirectories) return this.delete(oldest)\n    if (Math.random() > 1)",
+      ],
+    ],
+  ),
+  ...faults(
     "src/files/staging/staging-area.ts",
     ["src/files/staging/staging-area.integration.test.ts"],
     [
+      [
+        "one person's deleted directories use all retries",
+        at("StagingArea.#mayRetry", "own.length < maxRetriedOfOwner && this.#undeletable.size < maxRetried"),
+        "this.#undeletable.size < 100",
+      ],
       [
         "an entry that a program makes ends a replacement, and the old one is lost",
         at("StagingArea.#moveOver", "attempt === maxMoves"),

@@ -137,6 +137,13 @@ export const fileBounds = {
     per: "request",
     beyond: "413 `too_large`",
   },
+  trashedDirectories: {
+    what: "Deleted or replaced directories that are still being emptied, or that programs keep from being removed",
+    value: 1_000,
+    unit: "count",
+    per: "person",
+    beyond: "429 `too_many_requests`",
+  },
   resumableUploads: {
     what: "Unfinished resumable uploads, whose whole length counts for `MaxStorage`",
     value: 100,

@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, syml
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
+import { bounds } from "#contract"
 import { createProcessId, Yielder } from "#kit"
 import { eventually } from "../../../test/fixtures/eventually.ts"
 import { unfinishedIn } from "../../../test/fixtures/files/unfinished.ts"
@@ -12,6 +13,7 @@ import { mayMount, mount } from "../../../test/fixtures/mount.ts"
 import { DeadProperties } from "../properties/dead-properties.ts"
 import { DirectoryHandle } from "../tree/directory-handle.ts"
 import { TreeDirectory } from "../tree/tree-directory.ts"
+import { StagedEntry } from "./staged-entry.ts"
 import { StagingArea } from "./staging-area.ts"
 
 let path: string
@@ -152,6 +154,25 @@ test("a tree that programs keep filling is removed soon after they end", async (
     }
   }
   await eventually("the trash is empty", () => trash() === 0, 60_000)
+})
+
+test("no deleted directory is forgotten until it is gone, and one person's leave room for those of others", async (t) => {
+  await using area = new StagingArea(root, report)
+  const resisting = t.mock.method(StagedEntry.prototype, "removeContent", async () => false)
+  const most = bounds.files.trashedDirectories.value
+  const discard = async (owner: number, name: string) => {
+    mkdirSync(join(path, name))
+    await (await area.discard(TreeDirectory.of(root, owner), name)).emptied
+  }
+  for (let n = 0; n < most; n += 1) await discard(1, `ann${n}`)
+  await assert.rejects(discard(1, "more"), { code: "too_many_requests" })
+  assert.equal(existsSync(join(path, "more")), true)
+  await discard(2, "bob")
+  const origins = () => area.trash.list().map(({ origin }) => origin)
+  assert.deepEqual([origins().length, origins()[0], origins().at(-1)], [most + 1, "/ann0", "/bob"])
+  resisting.mock.restore()
+  await eventually("the other person's is removed", () => !origins().includes("/bob"))
+  rmSync(join(path, "more"), { recursive: true })
 })
 
 test("the sweep leaves another machine's entries until its heartbeat is long overdue", async () => {

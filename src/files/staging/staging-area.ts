@@ -24,7 +24,8 @@ const abandonedMs = 600_000
 const minRetryMs = 500
 const maxRetryMs = 600_000
 /** Each holds one or two descriptors. The next worker's sweep removes the rest. */
-const maxRetried = 100
+const maxRetried = 400
+const maxRetriedOfOwner = 20
 /** To a name at which a program makes entries again and again. */
 const maxMoves = 5
 
@@ -236,12 +237,18 @@ export class StagingArea implements AsyncDisposable {
 
   async #emptyTrash(trash: StagedEntry): Promise<void> {
     const isRemoved = await trash.removeContent().catch((error: unknown) => void this.#report(error))
-    if (isRemoved === false && this.#undeletable.size < maxRetried) this.#retryLater(trash)
+    if (isRemoved === false && this.#mayRetry(trash)) this.#retryLater(trash)
     else {
       this.#undeletable.delete(trash)
       if (isRemoved) this.trash.delete(trash)
       trash.release()
     }
+  }
+
+  #mayRetry(trash: StagedEntry): boolean {
+    if (this.#undeletable.has(trash)) return true
+    const own = [...this.#undeletable].filter(({ parent }) => parent.owner === trash.parent.owner)
+    return own.length < maxRetriedOfOwner && this.#undeletable.size < maxRetried
   }
 
   /** Retries the removal: a program inside keeps changing the tree. */

@@ -1,4 +1,6 @@
 import { readlinkSync } from "node:fs"
+import { bounds, Failure } from "#contract"
+import type { TurnOwner } from "../requests/disk-turns.ts"
 import type { DirectoryHandle, EntryName } from "../tree/directory-handle.ts"
 import type { TreeDirectory } from "../tree/tree-directory.ts"
 import type { StagedEntry } from "./staged-entry.ts"
@@ -13,8 +15,7 @@ export interface TrashedDirectory {
   origin: string
 }
 
-/** Directories that programs keep from being emptied. */
-const maxDirectories = 10_000
+const maxDirectories = bounds.files.trashedDirectories.value
 
 /**
  * The directories in the trash. A program that has one open goes on writing there, and can keep it
@@ -23,13 +24,25 @@ const maxDirectories = 10_000
 export class Trash {
   readonly #root: DirectoryHandle
   readonly #directories = new Map<StagedEntry, TrashedDirectory>()
+  /** By owner. */
+  readonly #counts = new Map<TurnOwner, number>()
 
   constructor(root: DirectoryHandle) {
     this.#root = root
   }
 
-  /** Opens a directory that its owner closed, moves it, and restores its mode if the move fails. */
+  /**
+   * Opens a directory that its owner closed, moves it, and restores its mode if the move fails.
+   * Throws a 429 beyond the maximum: one that was forgotten would count for nobody.
+   */
   async move(parent: TreeDirectory, name: EntryName, trash: StagedEntry): Promise<void> {
+    const count = this.#counts.get(trash.parent.owner) ?? 0
+    if (count >= maxDirectories)
+      throw new Failure(
+        "too_many_requests",
+        `${count} of your deleted directories are still being emptied: try again, or end the programs that write there`,
+        { headers: { "Retry-After": "10" } },
+      )
     const move = () => parent.rename(name, trash.parent, trash.name)
     try {
       await move()
@@ -48,13 +61,18 @@ export class Trash {
   }
 
   #add(trash: StagedEntry, origin: string): void {
-    this.#directories.set(trash, { folder: this.#pathOf(trash.parent), name: trash.name, origin })
-    for (const oldest of this.#directories.keys()) if (this.#directories.size > maxDirectories) this.#directories.delete(oldest)
+    const { parent, name } = trash
+    this.#directories.set(trash, { folder: this.#pathOf(parent), name, origin })
+    this.#counts.set(parent.owner, (this.#counts.get(parent.owner) ?? 0) + 1)
   }
 
   /** The directory is empty and gone, or back in its place. */
   delete(trash: StagedEntry): void {
-    this.#directories.delete(trash)
+    if (!this.#directories.delete(trash)) return
+    const { owner } = trash.parent
+    const count = (this.#counts.get(owner) ?? 0) - 1
+    if (count > 0) this.#counts.set(owner, count)
+    else this.#counts.delete(owner)
   }
 
   list(): TrashedDirectory[] {
