@@ -7,4 +7,4 @@ export { type ExecContinuation, type ExecOutput, type ExecProcess, type ExecRequ
 export type { FakeContainer } from "./fake/fake-container.ts"
 export type { FakeDaemon } from "./fake/fake-daemon.ts"
 export { isRegistryPattern, RegistryAllowlist, type ResolveHost, wellKnownRegistries } from "./registry-allowlist.ts"
-export type { MakeRoom, OnPull, PulledImage, RoomRequest } from "./stored-images.ts"
+export type { LittleRoom, MakeRoom, OnPull, PulledImage, RoomRequest } from "./stored-images.ts"

@@ -28,13 +28,21 @@ export interface PulledImage {
   owner: string
 }
 
-/** A pull for which the engine's disk has little room. */
-export interface RoomRequest {
-  /** As in `PulledImage`. */
-  owner: string
+/** The engine's disk has less free than most images need. */
+export interface LittleRoom {
   lackingBytes: number
   /** The size of the disk. */
   totalBytes: number
+}
+
+/** A pull that is about to begin. */
+export interface RoomRequest {
+  /** As in `PulledImage`. */
+  owner: string
+  /** Measures now; undefined: the disk lacks nothing, or is not visible. */
+  measure(): Promise<LittleRoom | undefined>
+  /** Called before each removal. */
+  report(lacking: LittleRoom): void
 }
 
 /** Removes what it can. Rejects with an `EngineError` if the owner may not have more images. */

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { test } from "node:test"
-import { createEngine, type Engine, EngineError, openFakeDaemon } from "#engine"
+import { createEngine, type Engine, EngineError, type LittleRoom, openFakeDaemon, type RoomRequest } from "#engine"
 import { ManualClock, silentLogger } from "#kit"
 import { openStore } from "#store"
 import { eventually } from "../../test/fixtures/eventually.ts"
@@ -187,6 +187,17 @@ const gib = 2 ** 30
 const storedOf = async (engine: Engine) =>
   (await engine.images()).flatMap(({ references }) => references.map((name) => /fake\/(.*)$/.exec(name)?.[1]))
 
+/** A pull that lacks so many bytes, which removals give it. */
+function roomOf(engine: Engine, { owner, lackingBytes, totalBytes }: { owner: string } & LittleRoom): RoomRequest {
+  const sum = async () => (await engine.images()).reduce((bytes, { size }) => bytes + size, 0)
+  const before = sum()
+  const measure = async () => {
+    const lacking = lackingBytes - ((await before) - (await sum()))
+    return lacking > 0 ? { lackingBytes: lacking, totalBytes } : undefined
+  }
+  return { owner, measure, report: ignore }
+}
+
 test("room for a pull is made of images that nobody needs, first of those fetched for whoever has most", async () => {
   await using fixture = await open()
   const { engine, clock, pruner, fetch } = fixture
@@ -196,7 +207,7 @@ test("room for a pull is made of images that nobody needs, first of those fetche
     await fetch(`fake/huge:${size}`, "hog")
   }
   await fixture.keep("fake/huge:1")
-  const room = (lackingBytes: number) => pruner.makeRoom({ owner: "bob", lackingBytes, totalBytes: 100 * gib })
+  const room = (lackingBytes: number) => pruner.makeRoom(roomOf(engine, { owner: "bob", lackingBytes, totalBytes: 100 * gib }))
   await room(6 * gib)
   assert.equal((await engine.images()).length, 4, "they were fetched just now")
 
@@ -217,11 +228,22 @@ test("a person whose runs use images of half a disk that is nearly full gets no 
     await fetch(`fake/huge:${size}`, "hog")
     await fixture.keep(`fake/huge:${size}`)
   }
-  const room = (owner: string, lackingBytes: number, totalBytes: number) => pruner.makeRoom({ owner, lackingBytes, totalBytes })
+  const room = (owner: string, lackingBytes: number, totalBytes: number) =>
+    pruner.makeRoom(roomOf(engine, { owner, lackingBytes, totalBytes }))
   await assert.rejects(room("hog", gib, 13 * gib), { code: "disk_full", message: /7 GiB .* 6.5 GiB/ })
   await room("bob", gib, 13 * gib)
   await room("", gib, 13 * gib)
   await room("hog", gib, 14 * gib)
   await room("hog", 0, 13 * gib)
   assert.equal((await engine.images()).length, 2)
+})
+
+test("two pulls at once remove no more than one of them lacks", async () => {
+  await using fixture = await open()
+  const { engine, clock, pruner, fetch } = fixture
+  for (const size of [3, 4]) await fetch(`fake/huge:${size}`)
+  await clock.advance(15 * minute)
+  const request = roomOf(engine, { owner: "bob", lackingBytes: gib, totalBytes: 100 * gib })
+  await Promise.all([pruner.makeRoom(request), pruner.makeRoom(request)])
+  assert.equal((await engine.images()).length, 1)
 })

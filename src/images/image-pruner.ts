@@ -1,6 +1,6 @@
 import { bounds, formatOciReference, normalizeOciReference } from "#contract"
-import { type Engine, EngineError, type OnPull, type RoomRequest, type StoredImage } from "#engine"
-import { type Clock, type Logger, Semaphore } from "#kit"
+import { type Engine, EngineError, type LittleRoom, type OnPull, type RoomRequest, type StoredImage } from "#engine"
+import type { Clock, Logger } from "#kit"
 import type { Store } from "#store"
 import { listKeptImages } from "./kept-images.ts"
 import { decidePruning, type PruneDecision, type PruneFacts, type PruneRules, type PullRecord } from "./prune-policy.ts"
@@ -35,8 +35,6 @@ export class ImagePruner {
   readonly #options: ImagePrunerOptions
   /** The time of the last use since the last round, by digest. */
   readonly #uses = new Map<string, number>()
-  /** One at a time, so that two pulls do not make room twice. */
-  readonly #makingRoom = new Semaphore(1)
 
   constructor(options: ImagePrunerOptions) {
     this.#options = options
@@ -68,30 +66,27 @@ export class ImagePruner {
 
   /**
    * Before a pull, while the engine's disk has little room. Rejects with `disk_full` if the images
-   * in use that were fetched for the owner have their share of the disk already.
+   * in use that were fetched for the owner have their share of the disk already. Two pulls at once
+   * choose the same images, so they remove no more than one.
    */
-  makeRoom(request: RoomRequest): Promise<void> {
-    return this.#makingRoom.run(() => this.#makeRoomNow(request))
-  }
-
-  async #makeRoomNow({ owner, lackingBytes, totalBytes }: RoomRequest): Promise<void> {
+  async makeRoom({ owner, measure, report }: RoomRequest): Promise<void> {
     const tried = new Set<string>()
-    for (let lacking = lackingBytes; lacking > 0; ) {
+    for (let little = await measure(); little; little = await measure()) {
+      report(little)
       const facts = await this.#facts()
       const next = nextForRoom(facts, tried)
       const record = next && facts.fetched.get(next.digest)
-      if (!record) return assertHasShare(neededBytes(facts, owner), { owner, totalBytes })
+      if (!record) return assertHasShare(neededBytes(facts, owner), owner, little)
       tried.add(next.digest)
-      if (await this.#remove(next, record, "The engine's disk has little room")) lacking -= next.size
+      await this.#remove(next, record, "The engine's disk has little room")
     }
   }
 
-  async #remove({ digest }: StoredImage, { references }: PullRecord, why: string): Promise<boolean> {
+  async #remove({ digest }: StoredImage, { references }: PullRecord, why: string): Promise<void> {
     const { engine, store, logger } = this.#options
     const outcome = await engine.removeImage({ digest, references })
     if (outcome === "removed") await store.change((tx) => tx.pulledImages.forget(digest))
     logger.info({ digest, references, outcome, why }, "pruned an image")
-    return outcome === "removed"
   }
 
   async #facts(): Promise<PruneFacts> {
@@ -140,7 +135,7 @@ export class ImagePruner {
 }
 
 /** Quayside's own pulls have no share. */
-function assertHasShare(bytes: number, { owner, totalBytes }: Pick<RoomRequest, "owner" | "totalBytes">): void {
+function assertHasShare(bytes: number, owner: string, { totalBytes }: LittleRoom): void {
   const most = (totalBytes * imageSharePercent.value) / 100
   if (owner === "" || bytes <= most) return
   const gib = (each: number) => `${(each / 2 ** 30).toLocaleString("en", { maximumFractionDigits: 1 })} GiB`

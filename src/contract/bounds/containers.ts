@@ -102,7 +102,7 @@ export const containerBounds = {
   },
   imageRoomBytes: {
     what: "The same at most",
-    value: 32 * 2 ** 30,
+    value: 16 * 2 ** 30,
     unit: "bytes",
     per: "installation",
     beyond: "no more needs to be free",

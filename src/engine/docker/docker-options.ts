@@ -54,7 +54,7 @@ export interface DockerOptions extends GpuOptions {
   minFreeBytes?: (totalBytes: number) => number
   /** Must not reject. */
   onPull?: OnPull
-  /** Called before a pull while the daemon's disk has little room. */
+  /** Called before each pull. */
   makeRoom?: MakeRoom
   /**
    * Limit on open files for each process of a run. If the daemon lacks the right to set it, the

@@ -1,6 +1,7 @@
 import { bounds } from "#contract"
 import { type Clock, defaultDiskReserve, systemClock } from "#kit"
 import { EngineError } from "../../engine.ts"
+import type { LittleRoom } from "../../stored-images.ts"
 import { freeSpaceHint } from "../client/errors.ts"
 import type { EngineDisk } from "../observe/engine-disk.ts"
 
@@ -35,7 +36,7 @@ export class DiskGuard {
   }
 
   /** The bytes that the disk lacks for most images; undefined: none. */
-  async littleRoom(): Promise<{ lackingBytes: number; totalBytes: number } | undefined> {
+  async littleRoom(): Promise<LittleRoom | undefined> {
     const { disk, minFreeBytes = defaultMinFreeBytes } = this.#options
     const found = await disk()
     if (!found) return undefined

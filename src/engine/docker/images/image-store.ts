@@ -172,8 +172,11 @@ export class ImageStore {
   async #fetch(reference: OciReference, policy: ImagePolicy, options: FetchOptions): Promise<ImageInspection> {
     await this.#registries.check(reference)
     options.report(null)
-    const little = await this.#diskGuard.littleRoom()
-    if (little) await this.#makeRoom?.({ owner: options.owner, ...little })
+    await this.#makeRoom?.({
+      owner: options.owner,
+      measure: () => this.#diskGuard.littleRoom(),
+      report: ({ lackingBytes }) => options.report({ step: "making room", current: 0, total: lackingBytes, unit: "bytes" }),
+    })
     const known = new Set((await this.list(options.signal)).map(({ digest }) => digest))
     const { credentials } = policy
     const maxBytes = this.#maxBytes
