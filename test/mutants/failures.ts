@@ -325,7 +325,7 @@ export const failures = [
         at("UploadStore.#assertExists", "readFacts(own, id)?.path !== path"),
         "readFacts(own, id) === undefined",
       ],
-      ["a person has any number of uploads", at("UploadStore.create", "if (count >= maxUploads)"), "if (count < 0)"],
+      ["a person has any number of uploads", at("assertMayBegin", "if (count >= maxUploads)"), "if (count < 0)"],
       ["a new request waits for a connection that was lost", at("UploadStore.open", "other.user.abort()"), ""],
     ],
   ),

@@ -174,6 +174,16 @@ export const webdav = [
     ],
   ),
   ...faults("src/files/uploads/upload-store.ts", uploads, [
+    [
+      "the files of an upload are made without turns",
+      at("UploadStore.create", "await own.inTurn(async () => {"),
+      "await ((work: () => Promise<void>) => work())(async () => {",
+    ],
+    [
+      "the facts of an upload are removed in the event loop",
+      at("UploadStore.#openNow", "await removeFile(TreeDirectory.of(own, userId), id + factsSuffix)"),
+      'process.getBuiltinModule("node:fs").unlinkSync(own.pathTo(id + factsSuffix))',
+    ],
     ["an upload outlives its person's right", at("UploadStore.#check", "&& (await this.#mayWrite(userId, facts))"), ""],
     [
       "an upload of which nothing comes reserves its owner's space",

@@ -27,7 +27,7 @@ interface Parts {
   /** Lets the next request open it. */
   release(): void
   /** Removes its facts. */
-  forget(): void
+  forget(): Promise<void>
 }
 
 /** An upload that one request has open. Disposing closes it and keeps what came. */
@@ -62,7 +62,7 @@ export class OpenUpload implements Disposable {
     const { entry, staging } = this.#parts
     const from = TreeDirectory.of(entry.parent, parent.owner)
     await staging.place({ parent: from, name: entry.name, fd: this.fd }, { parent, name })
-    this.#parts.forget()
+    await this.#parts.forget()
   }
 
   async remove(userId: number): Promise<void> {
@@ -70,7 +70,7 @@ export class OpenUpload implements Disposable {
     await TreeDirectory.of(parent, userId)
       .unlink(name)
       .catch(() => {})
-    this.#parts.forget()
+    await this.#parts.forget()
     this.room[Symbol.dispose]()
   }
 

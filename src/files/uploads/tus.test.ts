@@ -2,10 +2,14 @@ import assert from "node:assert/strict"
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
+import { setTimeout as sleep } from "node:timers/promises"
 import { bounds } from "#contract"
 import { eventually } from "../../../test/fixtures/eventually.ts"
 import { basic, TestFilesServer } from "../../../test/fixtures/files/files-server.ts"
+import { StagingArea } from "../staging/staging-area.ts"
+import { TreeDirectory } from "../tree/tree-directory.ts"
 import { OpenUpload } from "./open-upload.ts"
+import { UploadStore } from "./upload-store.ts"
 
 let server: TestFilesServer
 before(async () => {
@@ -54,6 +58,47 @@ test("an upload comes in pieces, and the file appears with the last one", async 
   assert.deepEqual([read.text, read.headers.etag], ["hello world", last.headers.etag])
   assert.equal(read.headers["last-modified"], new Date(1_700_000_000_000).toUTCString())
   assert.equal((await server.ask("HEAD", address, { headers: version })).status, 404)
+  assert.deepEqual(stored(), [])
+})
+
+test("the files of an upload are made and removed in turns of its person, not in the event loop", async (t) => {
+  const { inTurn } = TreeDirectory.prototype
+  const { create: createFiles } = UploadStore.prototype
+  const { place } = StagingArea.prototype
+  let [turns, reached] = [Promise.resolve(), Promise.withResolvers<void>()]
+  /** Lets no turn begin until the result is called. */
+  const hold = () => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    turns = promise
+    reached.resolve()
+    return resolve
+  }
+  let release = () => {}
+  t.mock.method(TreeDirectory.prototype, "inTurn", async function (this: TreeDirectory, work: () => Promise<unknown>) {
+    await turns
+    return inTurn.call(this, work)
+  })
+  t.mock.method(UploadStore.prototype, "create", function (this: UploadStore, ...given: Parameters<typeof createFiles>) {
+    release = hold()
+    return createFiles.apply(this, given)
+  })
+  t.mock.method(StagingArea.prototype, "place", async function (this: StagingArea, ...given: Parameters<typeof place>) {
+    await place.apply(this, given)
+    release = hold()
+  })
+  const storedMeanwhile = async () => {
+    await reached.promise
+    await sleep(20)
+    const names = stored()
+    reached = Promise.withResolvers()
+    release()
+    return names
+  }
+  const begun = create("/users/ann/turns", 4)
+  assert.deepEqual(await storedMeanwhile(), [])
+  const ended = patch(String((await begun).headers.location), 0, "abcd")
+  assert.match(String(await storedMeanwhile()), /^[0-9a-f]{32}\.json$/)
+  assert.equal((await ended).status, 204)
   assert.deepEqual(stored(), [])
 })
 

@@ -27,7 +27,7 @@ export async function createUpload(request: DavRequest): Promise<void> {
   using stack = new DisposableStack()
   const bytes = Math.max(length, storage.maxSizeOf({ entries: 1, bytes: 0 }))
   const room = stack.use(await storage.reserve(account, location.parent, { bytes }))
-  const id = uploads.create(request.userId, { path: request.path, length, account, metadata }, { parent: location.parent, room })
+  const id = await uploads.create(request.userId, { path: request.path, length, account, metadata }, { parent: location.parent, room })
   stack.move()
   const address = `${hrefOf({ path: request.path, isDirectory: false })}?upload=${id}`
   if (length > 0) return sendEmpty(request.response, 201, { Location: address, "Upload-Offset": "0" })

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto"
-import { constants, readFileSync, type Stats, unlinkSync, writeFileSync } from "node:fs"
+import { constants, readFileSync, type Stats } from "node:fs"
+import { open, readdir, writeFile } from "node:fs/promises"
 import { bounds, Failure } from "#contract"
 import type { RightsCache } from "../access/rights-cache.ts"
 import { notFound } from "../failures.ts"
@@ -9,7 +10,6 @@ import type { StorageLedger } from "../storage/ledger.ts"
 import type { Reservation } from "../storage/reservation.ts"
 import { type DirectoryHandle, disposableDescriptor } from "../tree/directory-handle.ts"
 import { locateEntry } from "../tree/entry-location.ts"
-import { ignoreErrors } from "../tree/ignore-errors.ts"
 import { namesIn, openOrMake } from "../tree/names-in.ts"
 import { TreeDirectory } from "../tree/tree-directory.ts"
 import { OpenUpload, type UploadFacts } from "./open-upload.ts"
@@ -41,6 +41,8 @@ export class UploadStore implements Disposable {
   readonly #device: number
   /** By person and ID: space for all of an upload, or for what came of one that is idle. */
   readonly #rooms = new Map<string, Reservation>()
+  /** By person: the IDs of uploads whose files are being made. */
+  readonly #making = new Map<number, Set<string>>()
   /** By person and ID: the request that has the upload open. */
   readonly #users = new Map<string, { user: UploadUser; ended: Promise<void> }>()
 
@@ -57,18 +59,38 @@ export class UploadStore implements Disposable {
    * Begins an upload to a name in `parent`. `room` is the space for all of it, and ends with the
    * upload.
    */
-  create(userId: number, facts: UploadFacts, { parent, room }: { parent: TreeDirectory; room: Reservation }): string {
+  async create(userId: number, facts: UploadFacts, { parent, room }: { parent: TreeDirectory; room: Reservation }): Promise<string> {
     if (parent.stat().dev !== this.#device)
       throw new Failure("conflict", "This directory is on a file system of its own: uploads to it cannot be resumed; use PUT")
-    using own = openOrMake(this.#makeDirectory(), String(userId))
-    const count = namesIn(own).filter((name) => name.endsWith(factsSuffix)).length
-    if (count >= maxUploads)
-      throw new Failure("too_many_requests", `You have ${count} unfinished uploads: continue or delete some, or upload with PUT`)
+    using own = await this.#makeOwnDirectory(userId)
     const id = randomBytes(16).toString("hex")
-    writeFileSync(own.pathTo(id + factsSuffix), JSON.stringify(facts), { flag: "wx", mode: 0o600 })
-    using _file = disposableDescriptor(own.open(id, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o644))
+    const making = this.#making.get(userId) ?? new Set()
+    const others = [...making].map((each) => each + factsSuffix)
+    this.#making.set(userId, making.add(id))
+    try {
+      // Beside programs that write gigabytes, each new file waits for the file system's journal.
+      await own.inTurn(async () => {
+        const names = (await readdir(own.path)).filter((name) => name.endsWith(factsSuffix))
+        assertMayBegin(new Set([...names, ...others]).size)
+        await writeFile(own.pathTo(id + factsSuffix), JSON.stringify(facts), { flag: "wx", mode: 0o600 })
+        await (await open(own.pathTo(id), constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o644)).close()
+      })
+    } finally {
+      making.delete(id)
+      if (making.size === 0) this.#making.delete(userId)
+    }
     this.#rooms.set(keyOf(userId, id), room)
     return id
+  }
+
+  async #makeOwnDirectory(userId: number): Promise<TreeDirectory> {
+    const uploads = TreeDirectory.of(this.#makeDirectory(), userId)
+    const name = String(userId)
+    if (!(await uploads.lstat(name)))
+      await uploads.makeDirectory(name, 0o700).catch((error: NodeJS.ErrnoException) => {
+        if (error.code !== "EEXIST") throw error
+      })
+    return await uploads.openDirectory(name)
   }
 
   /**
@@ -112,9 +134,9 @@ export class UploadStore implements Disposable {
     const room = this.#rooms.get(key) ?? (await this.#hold(key, facts))
     const fd = own.open(id, constants.O_RDWR)
     stack.move()
-    const forget = () => {
+    const forget = async () => {
       this.#rooms.delete(key)
-      ignoreErrors(() => unlinkSync(own.pathTo(id + factsSuffix)))
+      await removeFile(TreeDirectory.of(own, userId), id + factsSuffix)
     }
     return new OpenUpload({
       entry: { parent: own, name: id },
@@ -139,13 +161,15 @@ export class UploadStore implements Disposable {
     for (const person of namesIn(uploads)) {
       using own = uploads.openDirectory(person)
       const names = namesIn(own)
+      const swept = TreeDirectory.of(own, sweeper)
       for (const name of names) if (name.endsWith(factsSuffix)) await this.#check(Number(person), own, name.slice(0, -factsSuffix.length))
-      for (const name of names) if (!names.includes(name + factsSuffix) && !name.endsWith(factsSuffix)) await removeFile(own, name)
+      for (const name of names) if (!name.endsWith(factsSuffix) && !(await swept.lstat(name + factsSuffix))) await removeFile(swept, name)
     }
   }
 
   async #check(userId: number, own: DirectoryHandle, id: string): Promise<void> {
     const key = keyOf(userId, id)
+    if (this.#making.get(userId)?.has(id)) return
     const facts = readFacts(own, id)
     const stats = own.lstat(id)
     const isFresh = facts && stats && Date.now() - stats.mtimeMs < this.#idleMs
@@ -155,8 +179,9 @@ export class UploadStore implements Disposable {
       return
     }
     if (this.#users.has(key)) return
-    await removeFile(own, id)
-    await removeFile(own, id + factsSuffix)
+    const swept = TreeDirectory.of(own, sweeper)
+    await removeFile(swept, id)
+    await removeFile(swept, id + factsSuffix)
     this.#rooms.get(key)?.[Symbol.dispose]()
     this.#rooms.delete(key)
   }
@@ -249,8 +274,12 @@ const hasSecondName = (stats: Stats | undefined): boolean => stats !== undefined
 const recovering = () =>
   new Failure("unavailable", "What an ended process left of this upload is being removed; try again", { headers: { "Retry-After": "1" } })
 
-async function removeFile(own: DirectoryHandle, name: string): Promise<void> {
-  await TreeDirectory.of(own, sweeper)
-    .unlink(name)
-    .catch(() => {})
+async function removeFile(own: TreeDirectory, name: string): Promise<void> {
+  await own.unlink(name).catch(() => {})
+}
+
+/** `count`: the person's other unfinished uploads. */
+function assertMayBegin(count: number): void {
+  if (count >= maxUploads)
+    throw new Failure("too_many_requests", `You have ${count} unfinished uploads: continue or delete some, or upload with PUT`)
 }
