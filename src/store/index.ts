@@ -3,7 +3,7 @@ export { DuplicateError, isStorageFull, StoreError, type StoreErrorKind, type Un
 export { fold } from "./fold.ts"
 export { ScanLimiter } from "./lists/scan-limiter.ts"
 export { openStore, type StoreOptions } from "./open.ts"
-export { currentReader, readAsAddress, readAsPerson } from "./postgres/reading-person.ts"
+export { currentReader, readAsAddress, readAsNobody, readAsPerson } from "./postgres/reading-person.ts"
 export * from "./rows.ts"
 export * from "./store.ts"
 export { changesFromBody, fieldsByApiName, fieldsFromBody, valuesByApiName } from "./tables/api-fields.ts"

@@ -29,6 +29,6 @@ export class FairReads {
 
   /** Answers a request that changes something, in the same part of each turn. */
   runWrite<T>(userId: number, answer: () => T | Promise<T>): Promise<T> {
-    return this.#shares.run(userId, answer)
+    return this.#shares.run(userId, () => readAsPerson(userId, answer))
   }
 }

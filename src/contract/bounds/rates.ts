@@ -52,7 +52,7 @@ export const rateBounds = {
     beyond: refused,
   },
   databaseReads: {
-    what: "Reads of a PostgreSQL database for requests that read or bring no known credential, pages, rights on files and others' runs, at a time, of the 10 of a process",
+    what: "Reads of a PostgreSQL database for requests, pages, unknown credentials, rights on files and others' runs, at a time, of the 10 of a process",
     value: 4,
     unit: "count",
     per: "person or address",

@@ -4,6 +4,7 @@ import { Failure } from "#contract"
 import type { Clock, Logger } from "#kit"
 import type { Driver, Transaction } from "../driver.ts"
 import { isStorageFull } from "../errors.ts"
+import { readAsNobody } from "../postgres/reading-person.ts"
 import type { ChangeOptions } from "../store.ts"
 import { ChangeTransaction } from "./change-transaction.ts"
 
@@ -62,7 +63,8 @@ export class Writer {
     return new Promise<T>((resolve, reject) => {
       const queue = first ? this.#first : this.#queue
       queue.push({ work, urgent, resolve: resolve as (value: unknown) => void, reject })
-      this.#running ??= this.#drain()
+      // It makes everybody's changes, whoever began it.
+      this.#running ??= readAsNobody(() => this.#drain())
     })
   }
 

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks"
 import { networkOf } from "#kit"
 
-const reader = new AsyncLocalStorage<number | string>()
+const reader = new AsyncLocalStorage<number | string | undefined>()
 
 /**
  * Reads that begin in this work count as one person's. They use few of the connections to
@@ -19,7 +19,15 @@ export function readAsAddress<T>(address: string, work: () => T): T {
   return reader.run(`address ${networkOf(address)}`, work)
 }
 
-/** The person's ID, or a text for an address. Undefined outside of both functions. */
+/**
+ * Reads that begin in this work count as nobody's: it is for everybody, although somebody's request
+ * began it.
+ */
+export function readAsNobody<T>(work: () => T): T {
+  return reader.run(undefined, work)
+}
+
+/** The person's ID, or a text for an address. Undefined if it is nobody's. */
 export function currentReader(): number | string | undefined {
   return reader.getStore()
 }
