@@ -102,6 +102,33 @@ export const store = [
     ],
   ),
   ...faults(
+    "src/api/http/fair-reads.ts",
+    ["src/api/http/fair-reads.test.ts"],
+    [["requests that write use all connections to PostgreSQL", at("FairReads.runWrite", "() => readAsPerson(userId, answer)"), "answer"]],
+  ),
+  ...faults(
+    "src/store/group-commit/writer.ts",
+    ["src/store/postgres/reading-person.test.ts"],
+    [
+      [
+        "what follows everybody's changes reads as whoever began to write them",
+        at("Writer.change", "readAsNobody(() => this.#drain())"),
+        "this.#drain()",
+      ],
+    ],
+  ),
+  ...faults(
+    "src/projects/abort-on-revocation.ts",
+    ["src/projects/abort-on-revocation.test.ts"],
+    [
+      [
+        "a person's reads delay the end of their rights",
+        at("abortOnRevocation", "readAsNobody(() => untilRevoked(context, { caller, signal }, right))"),
+        "untilRevoked(context, { caller, signal }, right)",
+      ],
+    ],
+  ),
+  ...faults(
     "src/api/control.ts",
     ["src/api/control.test.ts"],
     [
