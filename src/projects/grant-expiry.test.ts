@@ -39,3 +39,24 @@ test("grants to a group expire without a look at its members", async () => {
   assert.ok(told.length >= 5)
   for (const { visibility } of told) assert.deepEqual(visibility, { toGroup: team })
 })
+
+test("thousands of grants of one person that expire delay the notice of another's by a second", async () => {
+  await using fixture = await createIdentityFixture()
+  const { store, clock, person } = fixture
+  await using events = openEvents({ store, clock, logger: silentLogger })
+  const [{ id: hostile }, { id: ann }, { id: bob }] = [await person("eve", null), await person("ann", null), await person("bob", null)]
+  await using _expiry = startGrantExpiry({ store, events, clock, logger: silentLogger })
+  const grant = { resourceType: "image", groupId: 0, access: "read", expiresAt: clock.now() } as const
+  await store.change(async (tx) => {
+    for (let id = 1; id <= 300; id += 1)
+      await tx.grants.put({ ...grant, resourceId: id, ownerId: hostile, userId: ann, createdBy: hostile })
+    await tx.grants.put({ ...grant, resourceId: 1_000, ownerId: ann, userId: bob, createdBy: ann, expiresAt: clock.now() + 1 })
+  })
+  const isTold = async () => (await store.events.after(0, 1_000)).some(({ resource }) => resource.id === 1_000)
+  await clock.advance(5_000)
+  for (let ms = 0; ms < 1_000; ms += 50) {
+    await new Promise((resolve) => setTimeout(resolve, 10))
+    await clock.advance(50)
+  }
+  await eventually("the other's notice is there", isTold, 1_000)
+})

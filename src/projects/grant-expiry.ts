@@ -2,7 +2,10 @@ import type { Store } from "#store"
 import type { ProjectsContext } from "./context.ts"
 
 const intervalMs = 5_000
+/** Of one change, for which all others wait. */
 const maxAtOnce = 100
+/** While more have expired: one person may have thousands, and others learn of theirs after those. */
+const pauseMs = 250
 
 type ExpiryContext = Pick<ProjectsContext, "events" | "clock" | "logger"> & { store: Pick<Store, "change" | "grants"> }
 
@@ -12,16 +15,22 @@ type ExpiryContext = Pick<ProjectsContext, "events" | "clock" | "logger"> & { st
  */
 export function startGrantExpiry({ store, events, clock, logger }: ExpiryContext): AsyncDisposable {
   const stop = new AbortController()
-  const removeExpired = async () => {
-    if (!(await store.grants.anyExpired())) return
-    await store.change(async (tx) => {
-      for (const grant of await tx.grants.pruneExpired(maxAtOnce)) await events.grantVisibilityChanged(tx, grant)
+  const removeExpired = async (): Promise<number> => {
+    if (!(await store.grants.anyExpired())) return 0
+    return store.change(async (tx) => {
+      const expired = await tx.grants.pruneExpired(maxAtOnce)
+      for (const grant of expired) await events.grantVisibilityChanged(tx, grant)
+      return expired.length
     })
   }
   const run = async () => {
-    while (!stop.signal.aborted) {
-      await clock.sleep(intervalMs, stop.signal).catch(() => {})
-      if (!stop.signal.aborted) await removeExpired().catch((err) => logger.warn({ err }, "expired grants could not be removed"))
+    for (let removed = 0; !stop.signal.aborted; ) {
+      await clock.sleep(removed < maxAtOnce ? intervalMs : pauseMs, stop.signal).catch(() => {})
+      if (stop.signal.aborted) return
+      removed = await removeExpired().catch((err: unknown) => {
+        logger.warn({ err }, "expired grants could not be removed")
+        return 0
+      })
     }
   }
   const running = run()

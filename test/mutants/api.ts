@@ -236,6 +236,17 @@ export const api = [
     ],
   ),
   ...faults(
+    "src/projects/grant-expiry.ts",
+    ["src/projects/grant-expiry.test.ts"],
+    [
+      [
+        "one person's expired grants delay everybody's notices",
+        at("startGrantExpiry.run", "removed < maxAtOnce ? intervalMs : pauseMs"),
+        "intervalMs",
+      ],
+    ],
+  ),
+  ...faults(
     "src/api/events/feed-policy.ts",
     ["src/api/events/feed-policy.test.ts"],
     [
