@@ -167,9 +167,8 @@ function answerInTurn<T>(
 ): T | Promise<T> {
   if (!caller) return readAsAddress(address, answer)
   if (caller.isAdmin) return answer()
-  return endpoint.method === "GET"
-    ? reads.run(caller.userId, operation, answer, laneOf(operation, caller))
-    : reads.runWrite(caller.userId, answer)
+  const lane = laneOf(operation, caller)
+  return endpoint.method === "GET" ? reads.run(caller.userId, operation, answer, lane) : reads.runWrite(caller.userId, answer, lane)
 }
 
 /** Resolves when the result is written; for a large one, when the client has read it. */

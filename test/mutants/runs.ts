@@ -84,7 +84,7 @@ export const runs = [
     [
       [
         "one person's writes are answered before everybody's requests",
-        at("answerInTurn", "reads.runWrite(caller.userId, answer)"),
+        at("answerInTurn", "reads.runWrite(caller.userId, answer, lane)"),
         "answer()",
       ],
     ],

@@ -104,7 +104,18 @@ export const store = [
   ...faults(
     "src/api/http/fair-reads.ts",
     ["src/api/http/fair-reads.test.ts"],
-    [["requests that write use all connections to PostgreSQL", at("FairReads.runWrite", "() => readAsPerson(userId, answer)"), "answer"]],
+    [
+      [
+        "requests that write use all connections to PostgreSQL",
+        at("FairReads.runWrite", "this.#inTurn(userId, answer, lane)"),
+        "this.#shares.run(userId, answer)",
+      ],
+      [
+        "a thief's reads stand before those that end the stolen credential",
+        at("FairReads.#inTurn", 'lane === userId ? undefined : "credentials"'),
+        "undefined",
+      ],
+    ],
   ),
   ...faults(
     "src/store/group-commit/writer.ts",

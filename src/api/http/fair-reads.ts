@@ -23,12 +23,18 @@ export class FairReads {
    * `name` is that of an operation or of a page. The reads of a lane are answered a few at a time.
    */
   run<T>(userId: number, name: string, answer: () => T | Promise<T>, lane: Lane = userId): Promise<T> {
-    const work = () => this.#shares.run(userId, () => readAsPerson(userId, answer))
+    const work = () => this.#inTurn(userId, answer, lane)
     return askEngine.has(name) ? work() : this.#limiter.run(lane, work)
   }
 
   /** Answers a request that changes something, in the same part of each turn. */
-  runWrite<T>(userId: number, answer: () => T | Promise<T>): Promise<T> {
-    return this.#shares.run(userId, () => readAsPerson(userId, answer))
+  runWrite<T>(userId: number, answer: () => T | Promise<T>, lane: Lane = userId): Promise<T> {
+    return this.#inTurn(userId, answer, lane)
+  }
+
+  /** Lanes of credentials read apart from the person's others, but with each other. */
+  #inTurn<T>(userId: number, answer: () => T | Promise<T>, lane: Lane): Promise<T> {
+    const kind = lane === userId ? undefined : "credentials"
+    return this.#shares.run(userId, () => readAsPerson(userId, answer, kind))
   }
 }

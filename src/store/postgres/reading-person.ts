@@ -5,10 +5,11 @@ const reader = new AsyncLocalStorage<number | string | undefined>()
 
 /**
  * Reads that begin in this work count as one person's. They use few of the connections to
- * PostgreSQL, so that those of others do not wait for hundreds of them.
+ * PostgreSQL, so that those of others do not wait for hundreds of them. `kind` counts some of the
+ * person's apart from the others.
  */
-export function readAsPerson<T>(userId: number, work: () => T): T {
-  return reader.run(userId, work)
+export function readAsPerson<T>(userId: number, work: () => T, kind?: string): T {
+  return reader.run(kind === undefined ? userId : `${kind} of ${userId}`, work)
 }
 
 /**
@@ -27,7 +28,7 @@ export function readAsNobody<T>(work: () => T): T {
   return reader.run(undefined, work)
 }
 
-/** The person's ID, or a text for an address. Undefined if it is nobody's. */
+/** The person's ID, or a text for a kind or an address. Undefined if it is nobody's. */
 export function currentReader(): number | string | undefined {
   return reader.getStore()
 }
