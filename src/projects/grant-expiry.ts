@@ -4,7 +4,9 @@ import type { ProjectsContext } from "./context.ts"
 const intervalMs = 5_000
 /** Of one change, for which all others wait. */
 const maxAtOnce = 100
-/** While more have expired: one person may have thousands, and others learn of theirs after those. */
+/**
+ * While more have expired: one person may have thousands, and others learn of theirs after those.
+ */
 const pauseMs = 250
 
 type ExpiryContext = Pick<ProjectsContext, "events" | "clock" | "logger"> & { store: Pick<Store, "change" | "grants"> }
