@@ -221,7 +221,8 @@ say(functions.fcntl(fd, setLease, toWrite) === 0 ? "held" : "refused")
 
 test("nobody waits while the kernel is slow to write what runs use", async () => {
   await using directory = await temporary()
-  const store = new UsageStore({ directory: directory.path, clock: new SteppedClock(start), logger: silentLogger, isLive: () => true })
+  const clock = new SteppedClock(start)
+  const store = new UsageStore({ directory: directory.path, clock, logger: silentLogger, isLive: () => true })
   const run = { key: key(1), userId: 7 }
   const sample = { ...unknown, time: start }
   await store.record([{ run, sample }])
@@ -233,6 +234,9 @@ test("nobody waits while the kernel is slow to write what runs use", async () =>
     assert.equal(await next(), "held")
     const written = write().then(() => store.flush())
     assert.equal(await next(), "wanted")
+    const reading = store.read({ ...run, key: key(2) }, all)
+    clock.advance(500)
+    await reading
     holder.stdin.write("end\n")
     assert.equal(await next(), "told")
     await written

@@ -22,6 +22,8 @@ export interface UsageStoreOptions {
 }
 
 const { keptUsageRuns, keptUsageBytes } = bounds.storage
+/** How long a reader waits for writes. */
+const writtenMs = 500
 const fileName = /^[0-9a-f]{32}\.usage$/
 
 /**
@@ -69,10 +71,17 @@ export class UsageStore {
     await this.#written
   }
 
-  /** Resolves with nothing for a run without a file. The time counts for the reader. */
+  /**
+   * Resolves with nothing for a run without a file. Waits half a second at most for what is being
+   * written. The time counts for the reader.
+   */
   async read(run: RunOfFile, range: UsageRange, readerId?: number): Promise<{ points: UsagePoint[]; marks: Mark[] }> {
     const path = this.#pathOf(run)
-    return path === undefined ? { points: [], marks: [] } : readUsage(path, range, new Yielder(sharedScheduler, readerId))
+    if (path === undefined) return { points: [], marks: [] }
+    const waited = new AbortController()
+    await Promise.race([this.#written, this.#options.clock.sleep(writtenMs, waited.signal).catch(() => {})])
+    waited.abort()
+    return readUsage(path, range, new Yielder(sharedScheduler, readerId))
   }
 
   /** Removes the files of deleted runs. */
