@@ -294,8 +294,13 @@ export const confinement = [
     [
       [
         "the daemon removes the files of volumes, and makes none meanwhile",
-        at("removeContainer", "await emptyDirectories(volumes, { owner, signal })"),
+        at("removeContainer", "await emptyDirectories(written, { owner, signal })"),
         "void emptyDirectories",
+      ],
+      [
+        "the daemon opens a file for each of a run's directories in each other",
+        at("writableLayerOf", "return upper === undefined ? [] : [upper]"),
+        "return []",
       ],
     ],
   ),

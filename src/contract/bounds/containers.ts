@@ -298,7 +298,7 @@ export const containerBounds = {
     beyond: "further ones wait, and those of others run first",
   },
   emptiedVolumes: {
-    what: "Runs whose images' volumes are emptied at a time",
+    what: "Runs whose own file systems and images' volumes are emptied at a time",
     value: 8,
     unit: "count",
     per: "process",

@@ -1,8 +1,9 @@
-import { execFile } from "node:child_process"
+import { once } from "node:events"
+import { readdir } from "node:fs/promises"
+import { Worker } from "node:worker_threads"
 import { bounds, reasonMessages } from "#contract"
 import { OwnerQueue } from "#kit"
 import { EngineError } from "../../engine.ts"
-import { childEnvironment } from "../host/child-environment.ts"
 
 const { emptiedVolumes, emptiedVolumesOfPerson, emptyVolumesMs } = bounds.containers
 const queue = new OwnerQueue(emptiedVolumes.value, emptiedVolumesOfPerson.value)
@@ -17,12 +18,18 @@ export async function emptyDirectories(
   directories: readonly string[],
   { owner, signal }: { owner?: string | undefined; signal?: AbortSignal | undefined },
 ): Promise<void> {
-  if (directories.length === 0) return
+  const filled: string[] = []
+  for (const each of directories) if ((await readdir(each).catch(() => [])).length > 0) filled.push(each)
+  if (filled.length === 0) return
   using _ = await queue.acquire(owner, signal)
-  const words = ["-P", ...directories, "-xdev", "-mindepth", "1", "-delete"]
-  const options = { timeout: emptyVolumesMs.value, signal, env: childEnvironment }
-  // `find` fails if a directory is missing, and still empties the others.
-  const isLate = await new Promise<boolean>((resolve) => execFile("find", words, options, (error) => resolve(error?.killed === true)))
-  signal?.throwIfAborted()
-  if (isLate) throw new EngineError("timeout_stopping", reasonMessages.timeout_stopping)
+  const thread = new Worker(new URL("./empty-directories-thread.ts", import.meta.url), { workerData: { empty: filled }, execArgv: [] })
+  const late = AbortSignal.timeout(emptyVolumesMs.value)
+  try {
+    await once(thread, "exit", { signal: signal ? AbortSignal.any([signal, late]) : late })
+  } catch (error) {
+    signal?.throwIfAborted()
+    throw late.aborted ? new EngineError("timeout_stopping", reasonMessages.timeout_stopping) : error
+  } finally {
+    await thread.terminate()
+  }
 }

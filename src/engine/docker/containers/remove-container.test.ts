@@ -29,10 +29,11 @@ async function withDaemon(onRequest: (url: string, method: string) => void | Pro
   }
 }
 
-test("the volumes of an image are empty before the daemon removes them, and nothing else is", async () => {
+test("volumes of an image and the writable layer are empty before the daemon removes them, and nothing else is", async () => {
   const folder = await mkdtemp(join(tmpdir(), "quayside-volumes-"))
-  const [volume, named, bound] = ["volume", "named", "bound"].map((name) => join(folder, name)) as [string, string, string]
-  for (const path of [volume, named, bound]) {
+  const names = ["volume", "named", "bound", "layer"] as const
+  const [volume, named, bound, layer] = names.map((name) => join(folder, name)) as [string, string, string, string]
+  for (const path of [volume, named, bound, layer]) {
     await mkdir(join(path, "-below"), { recursive: true })
     await writeFile(join(path, "-below", "file"), "x")
   }
@@ -45,14 +46,21 @@ test("the volumes of an image are empty before the daemon removes them, and noth
   ] as unknown as RemovableContainer["Mounts"]
   const requests: [url: string, filled: string[]][] = []
   const filled = async () => {
-    const all = await Promise.all([volume, named, bound].map(async (path) => [path, await readdir(path)] as const))
+    const all = await Promise.all([volume, named, bound, layer].map(async (path) => [path, await readdir(path)] as const))
     return all.flatMap(([path, names]) => (names.length > 0 ? [path] : []))
   }
   const onRequest = async (url: string, method: string) => void requests.push([`${method} ${url.split("?")[0]}`, await filled()])
   try {
-    await withDaemon(onRequest, (client) => removeContainer(client, { Id: "c", State: { Running: true }, Mounts }, { graceMs: 0 }))
+    const GraphDriver = { Data: { UpperDir: layer } }
+    const container = { Id: "c", State: { Running: true }, Mounts, GraphDriver }
+    await withDaemon(onRequest, async (client) => {
+      await removeContainer(client, { ...container, HostConfig: { ReadonlyRootfs: true } }, { graceMs: 0 })
+      await removeContainer(client, { ...container, HostConfig: { ReadonlyRootfs: false } }, { graceMs: 0 })
+    })
     assert.deepEqual(requests, [
-      ["POST /containers/c/stop", [volume, named, bound]],
+      ["POST /containers/c/stop", [volume, named, bound, layer]],
+      ["DELETE /containers/c", [named, bound, layer]],
+      ["POST /containers/c/stop", [named, bound, layer]],
       ["DELETE /containers/c", [named, bound]],
     ])
   } finally {

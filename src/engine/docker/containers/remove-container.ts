@@ -1,10 +1,16 @@
 import type Dockerode from "dockerode"
 import type { DockerClient } from "../client/docker-client.ts"
 import { httpStatusOf, undefinedIfNotFound } from "../client/errors.ts"
+import { upperDirectory } from "../observe/upper-directory.ts"
 import { emptyDirectories } from "./empty-directories.ts"
 
 /** A container, as an inspection describes it. */
-export type RemovableContainer = Pick<Dockerode.ContainerInspectInfo, "Id" | "Mounts"> & { State: { Running: boolean } }
+export type RemovableContainer = Pick<Dockerode.ContainerInspectInfo, "Id" | "Mounts"> & {
+  State: { Running: boolean; Pid?: number }
+  HostConfig?: Pick<Dockerode.HostConfig, "ReadonlyRootfs">
+  /** Of the storage driver, if the daemon tells. */
+  GraphDriver?: { Data?: object | null }
+}
 
 export interface RemoveOptions {
   graceMs: number
@@ -18,13 +24,14 @@ export interface RemoveOptions {
  * Resolves when it is gone, even if another client removed it.
  *
  * The volumes are emptied before: the daemon removes one after another, and creates none meanwhile.
+ * So is the writable layer: the daemon opens a file for each of the directories in each other.
  */
 export async function removeContainer(client: DockerClient, container: RemovableContainer, options: RemoveOptions): Promise<void> {
   const { Id: id, State, Mounts } = container
   const { owner, signal } = options
-  const volumes = Mounts.filter(isAnonymousVolume).map(({ Source }) => Source)
-  if (State.Running) await stopContainer(client, id, { ...options, mustEnd: volumes.length > 0 })
-  await emptyDirectories(volumes, { owner, signal })
+  const written = [...Mounts.filter(isAnonymousVolume).map(({ Source }) => Source), ...(await writableLayerOf(container))]
+  if (State.Running) await stopContainer(client, id, { ...options, mustEnd: written.length > 0 })
+  await emptyDirectories(written, { owner, signal })
   const removed = await undefinedIfNotFound(
     client.call((docker, abort) => docker.getContainer(id).remove({ force: true, v: true, ...abort }), {
       signal,
@@ -40,6 +47,14 @@ export async function removeContainer(client: DockerClient, container: Removable
     },
   )
   if (!removed) await waitForRemoval(client, id, { owner, signal })
+}
+
+/** None if programs cannot write to it, or if it is hidden from here. */
+async function writableLayerOf({ Id: id, State, HostConfig, GraphDriver }: RemovableContainer): Promise<string[]> {
+  if (HostConfig?.ReadonlyRootfs) return []
+  const { UpperDir } = (GraphDriver?.Data ?? {}) as { UpperDir?: string }
+  const upper = UpperDir ?? (await upperDirectory({ id, pid: State.Pid ?? 0 }))
+  return upper === undefined ? [] : [upper]
 }
 
 /** Nothing else has them. */
