@@ -6,6 +6,12 @@ import { isMainThread, workerData } from "node:worker_threads"
 /** Of this thread: there may be millions of files. */
 const lowestPriority = 19
 
+/** The data with which the thread begins. */
+export interface EmptyData {
+  /** Directories. */
+  empty: string[]
+}
+
 interface Entry {
   name: Buffer
   isDirectory(): boolean
@@ -19,7 +25,7 @@ interface Entry {
  * file for each or with paths that become longer and longer. So the directories of each directory
  * move to the top before it is removed, and no path has more than two names.
  */
-export function emptyDirectory(top: string): void {
+function emptyDirectory(top: string): void {
   const prefix = `.quayside-${randomBytes(8).toString("hex")}-`
   let [moved, removed] = [0, -1]
   const nextPath = () => {
@@ -66,5 +72,5 @@ function succeeds(work: () => void): boolean {
 if (!isMainThread && workerData?.empty) {
   setPriority(lowestPriority)
   // One that is missing, or not visible from here, is left out.
-  for (const directory of workerData.empty as string[]) succeeds(() => emptyDirectory(directory))
+  for (const directory of (workerData as EmptyData).empty) succeeds(() => emptyDirectory(directory))
 }
