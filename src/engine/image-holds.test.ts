@@ -30,3 +30,23 @@ test("a start searches again when a removal began during its search", async () =
   await removal
   assert.equal((await found).image.digest, "found by search 2")
 })
+
+test("a start searches only when no image is being removed, also when several pulls remove some", async () => {
+  const holds = new ImageHolds()
+  const ends: (() => void)[] = []
+  const remove = (digest: string) => holds.remove(digest, () => new Promise<void>((resolve) => ends.push(resolve)))
+  const removals = ["a", "b", "c"].map(remove)
+  const begun = async () => {
+    for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate)
+    return ends.length
+  }
+  assert.equal(await begun(), 1)
+  let searches = 0
+  const found = holds.find(async () => ({ digest: `found by search ${(searches += 1)}` }))
+  for (const count of [1, 2, 3]) {
+    assert.deepEqual([await begun(), searches], [count, 0])
+    ends[count - 1]?.()
+  }
+  await Promise.all(removals)
+  assert.equal((await found).image.digest, "found by search 1")
+})

@@ -11,7 +11,7 @@ export class ImageHolds {
   /** Finds an image and holds it. Searches again if a removal began meanwhile. */
   async find<T extends { digest: string }>(find: () => Promise<T>): Promise<{ image: T } & Disposable> {
     for (;;) {
-      await this.#removal?.catch(() => {})
+      while (this.#removal) await this.#removal.catch(() => {})
       const before = this.#removals
       const image = await find()
       if (before === this.#removals) return { image, [Symbol.dispose]: this.#hold(image.digest) }
@@ -20,7 +20,8 @@ export class ImageHolds {
 
   /** Runs a removal unless a start holds the image; undefined if one does. */
   async remove<T>(digest: string, work: () => Promise<T>): Promise<T | undefined> {
-    await this.#removal?.catch(() => {})
+    // One after another: a search that began during one could find what it removes.
+    while (this.#removal) await this.#removal.catch(() => {})
     if (this.#held.has(digest)) return undefined
     this.#removals += 1
     const removal = work()

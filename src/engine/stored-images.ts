@@ -39,8 +39,10 @@ export interface LittleRoom {
 export interface RoomRequest {
   /** As in `PulledImage`. */
   owner: string
-  /** Measures now; undefined: the disk lacks nothing, or is not visible. */
+  /** Measures now; undefined: the disk lacks nothing or is hidden. Rejects if the pull ended. */
   measure(): Promise<LittleRoom | undefined>
+  /** Called before the first removal. Rejects if the registry does not offer the image now. */
+  assertOffered(): Promise<unknown>
   /** Called before each removal. */
   report(lacking: LittleRoom): void
 }

@@ -3,9 +3,9 @@ import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { test } from "node:test"
-import { createEngine, type Engine, EngineError, type LittleRoom, openFakeDaemon, type RoomRequest } from "#engine"
+import { createEngine, type Engine, EngineError, type LittleRoom, openFakeDaemon, type RemovableImage, type RoomRequest } from "#engine"
 import { ManualClock, silentLogger } from "#kit"
-import { openStore } from "#store"
+import { openStore, type RunRow } from "#store"
 import { eventually } from "../../test/fixtures/eventually.ts"
 import { specOf } from "../../test/fixtures/run-spec.ts"
 import { ImageMaintenance } from "./image-maintenance.ts"
@@ -195,7 +195,7 @@ function roomOf(engine: Engine, { owner, lackingBytes, totalBytes }: { owner: st
     const lacking = lackingBytes - ((await before) - (await sum()))
     return lacking > 0 ? { lackingBytes: lacking, totalBytes } : undefined
   }
-  return { owner, measure, report: ignore }
+  return { owner, measure, assertOffered: async () => {}, report: ignore }
 }
 
 test("room for a pull is made of images that nobody needs, first of those fetched for whoever has most", async () => {
@@ -221,15 +221,18 @@ test("room for a pull is made of images that nobody needs, first of those fetche
   await room(gib)
 })
 
-test("a person whose runs use images of half a disk that is nearly full gets no more, and others do", async () => {
+test("a person whose runs use images of half a disk that is nearly full gets no more, and others do", async (t) => {
   await using fixture = await open()
-  const { engine, pruner, fetch } = fixture
+  const { engine, store, pruner, fetch } = fixture
   for (const size of [3, 4]) {
     await fetch(`fake/huge:${size}`, "hog")
     await fixture.keep(`fake/huge:${size}`)
   }
   const room = (owner: string, lackingBytes: number, totalBytes: number) =>
     pruner.makeRoom(roomOf(engine, { owner, lackingBytes, totalBytes }))
+  await room("hog", gib, 13 * gib)
+  const runs = [3, 4].map((size) => ({ spec: { image: `fake/huge:${size}` }, imageDigest: "" }) as RunRow)
+  t.mock.method(store.runs, "live", async () => runs)
   await assert.rejects(room("hog", gib, 13 * gib), { code: "disk_full", message: /7 GiB .* 6.5 GiB/ })
   await room("bob", gib, 13 * gib)
   await room("", gib, 13 * gib)
@@ -246,4 +249,44 @@ test("two pulls at once remove no more than one of them lacks", async () => {
   const request = roomOf(engine, { owner: "bob", lackingBytes: gib, totalBytes: 100 * gib })
   await Promise.all([pruner.makeRoom(request), pruner.makeRoom(request)])
   assert.equal((await engine.images()).length, 1)
+})
+
+test("an image that the engine cannot remove keeps no other from going, and no pull from its room", async (t) => {
+  await using fixture = await open({ days: 1 })
+  const { engine, clock, pruner, fetch } = fixture
+  for (const size of [1, 2, 3, 4]) await fetch(`fake/huge:${size}`)
+  const { removeImage } = engine
+  t.mock.method(engine, "removeImage", async (image: RemovableImage) => {
+    if (/huge:[14]/.test(String(image.references))) throw new EngineError("engine_error", "layer is damaged")
+    return removeImage.call(engine, image)
+  })
+  await clock.advance(15 * minute)
+  await pruner.makeRoom(roomOf(engine, { owner: "bob", lackingBytes: gib, totalBytes: 100 * gib }))
+  assert.deepEqual((await storedOf(engine)).sort(), ["huge:1", "huge:3", "huge:4"])
+  await clock.advance(2 * day)
+  await pruner.prune()
+  assert.deepEqual((await storedOf(engine)).sort(), ["huge:1", "huge:4"])
+})
+
+test("no image goes for one that the registry does not offer, as without a network, and none after its pull ended", async () => {
+  await using fixture = await open()
+  const { engine, clock, pruner, fetch } = fixture
+  for (const size of [1, 2, 3]) await fetch(`fake/huge:${size}`)
+  await clock.advance(15 * minute)
+  const request = roomOf(engine, { owner: "bob", lackingBytes: 5 * gib, totalBytes: 100 * gib })
+  const asked: string[] = []
+  const assertOffered = async () => {
+    asked.push("offered")
+    throw new EngineError("image_pull_failed", "no route")
+  }
+  await assert.rejects(pruner.makeRoom({ ...request, assertOffered }), { code: "image_pull_failed" })
+  assert.equal((await engine.images()).length, 3)
+  const measured: unknown[] = []
+  const measure = async () => {
+    if (measured.push(1) > 2) throw new Error("stopped")
+    return request.measure()
+  }
+  await assert.rejects(pruner.makeRoom({ ...request, measure }), /stopped/)
+  assert.equal((await engine.images()).length, 1)
+  assert.deepEqual(asked, ["offered"])
 })

@@ -4,7 +4,7 @@ import type { Clock, Logger } from "#kit"
 import type { Store } from "#store"
 import { listKeptImages } from "./kept-images.ts"
 import { decidePruning, type PruneDecision, type PruneFacts, type PruneRules, type PullRecord } from "./prune-policy.ts"
-import { neededBytes, nextForRoom } from "./room-policy.ts"
+import { bytesInUse, nextForRoom } from "./room-policy.ts"
 
 const { imageSharePercent } = bounds.containers
 
@@ -67,26 +67,33 @@ export class ImagePruner {
   /**
    * Before a pull, while the engine's disk has little room. Rejects with `disk_full` if the images
    * in use that were fetched for the owner have their share of the disk already. Two pulls at once
-   * choose the same images, so they remove no more than one.
+   * choose the same images, so they remove no more than one. Nothing is removed for an image that
+   * the registry does not offer, as without a network, where no other would come back either.
    */
-  async makeRoom({ owner, measure, report }: RoomRequest): Promise<void> {
+  async makeRoom({ owner, measure, assertOffered, report }: RoomRequest): Promise<void> {
     const tried = new Set<string>()
     for (let little = await measure(); little; little = await measure()) {
       report(little)
       const facts = await this.#facts()
       const next = nextForRoom(facts, tried)
       const record = next && facts.fetched.get(next.digest)
-      if (!record) return assertHasShare(neededBytes(facts, owner), owner, little)
+      if (!record) return assertHasShare(bytesInUse(facts, owner), owner, little)
+      if (tried.size === 0) await assertOffered()
       tried.add(next.digest)
       await this.#remove(next, record, "The engine's disk has little room")
     }
   }
 
+  /** Never rejects: the engine may fail with one image again and again, and the others can go. */
   async #remove({ digest }: StoredImage, { references }: PullRecord, why: string): Promise<void> {
     const { engine, store, logger } = this.#options
-    const outcome = await engine.removeImage({ digest, references })
-    if (outcome === "removed") await store.change((tx) => tx.pulledImages.forget(digest))
-    logger.info({ digest, references, outcome, why }, "pruned an image")
+    try {
+      const outcome = await engine.removeImage({ digest, references })
+      if (outcome === "removed") await store.change((tx) => tx.pulledImages.forget(digest))
+      logger.info({ digest, references, outcome, why }, "pruned an image")
+    } catch (err) {
+      logger.warn({ err, digest, references, why }, "an image was not pruned")
+    }
   }
 
   async #facts(): Promise<PruneFacts> {
@@ -139,7 +146,7 @@ function assertHasShare(bytes: number, owner: string, { totalBytes }: LittleRoom
   const most = (totalBytes * imageSharePercent.value) / 100
   if (owner === "" || bytes <= most) return
   const gib = (each: number) => `${(each / 2 ** 30).toLocaleString("en", { maximumFractionDigits: 1 })} GiB`
-  const msg = `The images that your runs use have ${gib(bytes)} of the engine's disk, which is nearly full; one person may have ${gib(most)}`
+  const msg = `The images that were fetched for you and that runs use have ${gib(bytes)} of the engine's disk, which is nearly full; one person may have ${gib(most)}`
   throw new EngineError("disk_full", msg, { hint: "Stop runs whose images are large" })
 }
 

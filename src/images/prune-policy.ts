@@ -72,11 +72,21 @@ export function needOf({ digest, references }: StoredImage, { fetched, kept, inU
   if (!record) return "Quayside did not fetch it"
   const foreign = references.find((reference) => !record.references.includes(reference))
   if (foreign !== undefined) return `Somebody else named it ${foreign}`
-  // A name that moved to another image keeps that one. A digest cannot move.
-  const names = [...references, ...record.references.filter((reference) => reference.includes("@"))]
+  const names = namesOf(references, record)
   if (names.some((name) => kept.has(name))) return "Administrators keep it present"
   if ([digest, ...names].some((name) => inUse.has(name))) return "A run uses it or waits for it"
   return undefined
+}
+
+/** Whether Quayside fetched the image, and a run uses it or waits for it. */
+export function isInUse({ digest, references }: StoredImage, { fetched, inUse }: PruneFacts): boolean {
+  const record = fetched.get(digest)
+  return record !== undefined && [digest, ...namesOf(references, record)].some((name) => inUse.has(name))
+}
+
+/** A name that moved to another image keeps that one. A digest cannot move. */
+function namesOf(references: readonly string[], record: PullRecord): string[] {
+  return [...references, ...record.references.filter((reference) => reference.includes("@"))]
 }
 
 function sizeOf(images: readonly StoredImage[]): number {

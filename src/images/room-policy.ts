@@ -1,6 +1,6 @@
 import { bounds } from "#contract"
 import type { StoredImage } from "#engine"
-import { needOf, type PruneFacts } from "./prune-policy.ts"
+import { isInUse, needOf, type PruneFacts } from "./prune-policy.ts"
 
 const { imageFreshMs } = bounds.containers
 
@@ -18,10 +18,10 @@ export function nextForRoom(facts: PruneFacts, tried: ReadonlySet<string>): Stor
   return facts.stored.filter(mayGo).sort((a, b) => bytesOf(b) - bytesOf(a) || usedAt(a) - usedAt(b))[0]
 }
 
-/** Bytes of the images that were fetched for a person and that something needs. */
-export function neededBytes(facts: PruneFacts, person: string): number {
-  const needed = facts.stored.filter((image) => facts.fetched.has(image.digest) && needOf(image, facts) !== undefined)
-  return bytesByPerson(needed, facts).get(person) ?? 0
+/** Bytes of the images that were fetched for a person and that runs use. */
+export function bytesInUse(facts: PruneFacts, person: string): number {
+  const used = facts.stored.filter((image) => isInUse(image, facts))
+  return bytesByPerson(used, facts).get(person) ?? 0
 }
 
 function bytesByPerson(images: readonly StoredImage[], facts: PruneFacts): Map<string, number> {

@@ -15,15 +15,14 @@ test("on a disk with little room, an image that somebody fetched and nobody need
   const [ann, bob] = [await server.person("ann"), await server.person("bob")]
   const fetchAs = async ({ client, authorization: as }: typeof ann, name: string) => {
     const { ID } = await client.createImage({ body: { Name: name, Image: `${registry.host}/${name}` } })
-    const { status, text } = await sendRequest(server.quayside.baseUrl, "POST", `/image/pull?ID=${ID}`, { as })
-    assert.equal(status, 200, text)
+    return sendRequest(server.quayside.baseUrl, "POST", `/image/pull?ID=${ID}`, { as })
   }
   const stored = async () => {
     const { data } = await server.admin.listStoredImages({ query: { pageSize: 200 } })
     return data.flatMap(({ Images }) => Images).filter((name) => name.startsWith(registry.host))
   }
   t.after(() => execFileSync("docker", ["rmi", `${registry.host}/good/second`]))
-  await fetchAs(ann, "good/first")
+  assert.equal((await fetchAs(ann, "good/first")).status, 200)
   const { statfs } = promises
   t.mock.method(promises, "statfs", async (path: string) => {
     const found = await statfs(path)
@@ -34,6 +33,8 @@ test("on a disk with little room, an image that somebody fetched and nobody need
   t.after(syncBuiltinESMExports)
   const { now } = systemClock
   t.mock.method(systemClock, "now", () => now.call(systemClock) + bounds.containers.imageFreshMs.value)
-  await fetchAs(bob, "good/second")
+  assert.notEqual((await fetchAs(bob, "missing/other")).status, 200)
+  assert.deepEqual(await stored(), [`${registry.host}/good/first:latest`])
+  assert.equal((await fetchAs(bob, "good/second")).status, 200)
   assert.deepEqual(await stored(), [`${registry.host}/good/second:latest`])
 })

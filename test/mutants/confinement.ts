@@ -84,6 +84,12 @@ export const confinement = [
         "let little = undefined as Awaited<ReturnType<typeof measure>>",
       ],
       ["one person's images in use fill the disk", at("assertHasShare", "|| bytes <= most"), "|| bytes >= 0"],
+      [
+        "pulls of an image that does not exist remove everybody's images",
+        at("ImagePruner.makeRoom", "if (tried.size === 0) await assertOffered()"),
+        "",
+      ],
+      ["a damaged image keeps all pulls from their room", at("ImagePruner.#remove", "catch (err) {"), "catch (err) {\n      throw err"],
     ],
   ),
   ...faults(

@@ -14,7 +14,7 @@ import { changedImage, checkExpectedDigest, type ImageOfSpec } from "../../expec
 import { ImageHolds } from "../../image-holds.ts"
 import { assertImageAllowed, assertImageReplaceable, assertImageSize, parseReference } from "../../image-policy.ts"
 import type { RegistryAllowlist } from "../../registry-allowlist.ts"
-import type { MakeRoom, OnPull } from "../../stored-images.ts"
+import type { MakeRoom, OnPull, RoomRequest } from "../../stored-images.ts"
 import type { AbortOption, DockerApi } from "../client/docker-api.ts"
 import type { DockerClient } from "../client/docker-client.ts"
 import { httpStatusOf, undefinedIfNotFound } from "../client/errors.ts"
@@ -172,11 +172,7 @@ export class ImageStore {
   async #fetch(reference: OciReference, policy: ImagePolicy, options: FetchOptions): Promise<ImageInspection> {
     await this.#registries.check(reference)
     options.report(null)
-    await this.#makeRoom?.({
-      owner: options.owner,
-      measure: () => this.#diskGuard.littleRoom(),
-      report: ({ lackingBytes }) => options.report({ step: "making room", current: 0, total: lackingBytes, unit: "bytes" }),
-    })
+    await this.#makeRoom?.(this.#roomFor(reference, policy, options))
     const known = new Set((await this.list(options.signal)).map(({ digest }) => digest))
     const { credentials } = policy
     const maxBytes = this.#maxBytes
@@ -196,6 +192,18 @@ export class ImageStore {
     } catch (error) {
       if (isImageRejected(error)) await this.#restore(reference, id, options.before)
       throw error
+    }
+  }
+
+  #roomFor(reference: OciReference, policy: ImagePolicy, { owner, signal, report }: FetchOptions): RoomRequest {
+    return {
+      owner,
+      measure: () => {
+        signal.throwIfAborted()
+        return this.#diskGuard.littleRoom()
+      },
+      assertOffered: () => this.#requestManifest(reference, policy, { signal, timeoutMs: 30_000 }),
+      report: ({ lackingBytes }) => report({ step: "making room", current: 0, total: lackingBytes, unit: "bytes" }),
     }
   }
 
