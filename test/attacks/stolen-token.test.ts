@@ -77,3 +77,21 @@ test("a token that is used on all connections of its person is found and ended",
   assert.ok((body as { data?: { ID: number }[] }).data?.some(({ ID }) => ID === tokenId))
   assert.equal((await byAnn("DELETE", `/token?ID=${tokenId}`)).status, 200)
 })
+
+test("requests that change nothing of their person's account write nothing, of which each token may send thousands a minute", async () => {
+  await using server = await startTestServer()
+  const { ann, byThief } = await withStolenToken(server)
+  const before = await ann.client.readUser({ query: { UserName: "ann" } })
+  for (const body of [{ ID: before.ID }, { ...before, Password: "" }]) {
+    const { status, text, body: answer } = await byThief("PUT", "/user", body)
+    assert.deepEqual([status, answer], [200, before], text)
+  }
+  const stale = await sendRequest(server.quayside.baseUrl, "PUT", "/user", {
+    as: ann.authorization,
+    body: { ID: before.ID },
+    headers: { "If-Match": '"99"' },
+  })
+  assert.equal(stale.status, 412)
+  const { data } = await server.admin.listAudit({ query: { Action: "user.updated" } })
+  assert.deepEqual(data, [])
+})
