@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises"
+import { readFile, stat } from "node:fs/promises"
 
 /**
  * The directory of the host that has what a container wrote to its own file system. Undefined if it
@@ -9,7 +9,9 @@ export async function upperDirectory({ id, pid }: { id: string; pid: number }): 
   try {
     const [mounts, cgroup] = await Promise.all(["mountinfo", "cgroup"].map((name) => readFile(`/proc/${pid}/${name}`, "utf8")))
     // The process ID may belong to another container by now.
-    return cgroup?.includes(id) ? upperOfRoot(mounts ?? "") : undefined
+    const upper = cgroup?.includes(id) ? upperOfRoot(mounts ?? "") : undefined
+    // The path is one of the daemon's: another container or user may see the process and not it.
+    return upper !== undefined && (await stat(upper)).isDirectory() ? upper : undefined
   } catch {
     return undefined
   }

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict"
+import promises from "node:fs/promises"
+import { syncBuiltinESMExports } from "node:module"
 import { test } from "node:test"
 import { startDockerEngine } from "../../../../test/fixtures/docker/docker-engine.ts"
 import { specOf } from "../../../../test/fixtures/run-spec.ts"
@@ -38,6 +40,28 @@ test("the holes of sparse files count nothing, of which a sum of the daemon coul
     const { bytes = 0 } = (await rig.engine.writableLayers()).get(spec.key) ?? {}
     assert.ok(bytes >= 8 * mib && bytes < 9 * mib, String(bytes))
   } finally {
+    await rig.engine.stop(spec.key, { graceMs: 0 })
+  }
+})
+
+test("what a run writes counts also where its process is visible, and its files are not", async (t) => {
+  await using rig = await startDockerEngine()
+  const script = "dd if=/dev/zero of=/var/tmp/full bs=1M count=8 && echo ready && exec sleep 1000"
+  const spec = specOf({ image: "quayside/python-app", command: ["sh", "-c", script], writableRoot: true })
+  const { readFile } = promises
+  const hidden = async (path: string, encoding: BufferEncoding) =>
+    (await readFile(path, encoding)).replaceAll("upperdir=", "upperdir=/hidden")
+  try {
+    await rig.engine.start(spec, () => {}, new AbortController().signal)
+    for await (const { text } of rig.engine.logs(spec.key, { follow: true })) if (text === "ready") break
+    await rig.engine.observe()
+    t.mock.method(promises, "readFile", hidden as typeof readFile)
+    syncBuiltinESMExports()
+    const { bytes = 0 } = (await rig.engine.writableLayers()).get(spec.key) ?? {}
+    assert.ok(bytes >= 8 * mib && bytes < 9 * mib, String(bytes))
+  } finally {
+    t.mock.restoreAll()
+    syncBuiltinESMExports()
     await rig.engine.stop(spec.key, { graceMs: 0 })
   }
 })
