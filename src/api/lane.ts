@@ -15,7 +15,6 @@ const endCredentials: ReadonlySet<OperationId> = new Set<OperationId>([
   "listSessions",
   "listTokens",
   "updateUser",
-  "whoami",
 ])
 
 export function hasOwnLane(operation: OperationId): boolean {

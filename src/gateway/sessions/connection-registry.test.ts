@@ -5,6 +5,7 @@ import { connect, type Socket } from "node:net"
 import { test } from "node:test"
 import WebSocket, { WebSocketServer } from "ws"
 import { ManualClock } from "#kit"
+import { eventually } from "../../../test/fixtures/eventually.ts"
 import { GatewayFixture, type GatewayFixtureOptions, keyA, keyB, navigationHeaders, TestProgram } from "../testing/gateway-fixture.ts"
 
 /** A program that echoes WebSocket messages. */
@@ -155,7 +156,9 @@ test("revoking a credential closes its thousand idle WebSockets, and no others",
   const own = await Promise.all(Array.from({ length: 1_000 }, () => opened(fixture)))
   const others = await opened(fixture, { headers: { authorization: "Bearer bob" } })
   const closed = Promise.all(own.map((socket) => once(socket, "close")))
+  const { rightsChecks: rightsChecksOfEntry } = fixture.runs
   await clock.advance(2_000)
+  await eventually("both pairs were checked", () => fixture.runs.rightsChecks === rightsChecksOfEntry + 2)
   assert.ok(own.every((socket) => socket.readyState === WebSocket.OPEN))
   const { rightsChecks: rightsChecksBefore } = fixture.runs
   fixture.runs.rights.delete("1 1")

@@ -21,7 +21,6 @@ export class UsageMonitor {
   readonly #before = new Map<number, { time: number; stats: ContainerStats }>()
   #layers: ReadonlyMap<string, WritableLayer> = new Map()
   #sampling: Promise<void> | undefined
-  #recording: Promise<void> | undefined
   #updatingLayers: Promise<void> | undefined
   #layersAt = Number.NEGATIVE_INFINITY
   /**
@@ -90,10 +89,8 @@ export class UsageMonitor {
     const live = new Set(rows.map(({ id }) => id))
     for (const kept of [this.#series, this.#before]) for (const id of kept.keys()) if (!live.has(id)) kept.delete(id)
     memoryWarnings.retainOnly((id) => live.has(id))
-    // No judgement waits for the files. They lack what is sampled while they are written.
-    this.#recording ??= this.#ctx.usageStore.record(samples).finally(() => {
-      this.#recording = undefined
-    })
+    // No judgement waits for the files.
+    void this.#ctx.usageStore.record(samples)
   }
 
   /**

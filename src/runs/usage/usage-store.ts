@@ -22,6 +22,8 @@ export interface UsageStoreOptions {
 }
 
 const { keptUsageRuns, keptUsageBytes } = bounds.storage
+/** The disk may be slower than samples come. */
+const maxRecording = 2
 /** How long a reader waits for writes. */
 const writtenMs = 500
 const fileName = /^[0-9a-f]{32}\.usage$/
@@ -39,31 +41,39 @@ export class UsageStore {
   readonly #grown = new Set<number>()
   #isFailing = false
   #written: Promise<void> = Promise.resolve()
+  /** Samples of all runs that are being written, or wait for that. */
+  #recording = 0
 
   constructor(options: UsageStoreOptions) {
     this.#options = options
   }
 
-  /** Stores a sample of each run. Never rejects. */
+  /** Stores a sample of each run, or none while earlier ones wait to be written. Never rejects. */
   async record(samples: readonly { run: RunOfFile; sample: UsageSample }[]): Promise<void> {
-    const { directory, isLive } = this.#options
+    const { directory, isLive, clock } = this.#options
     if (directory === undefined) return
+    const now = clock.now()
     for (const key of this.#opened.keys()) if (!isLive(key)) this.#opened.delete(key)
+    if (this.#recording >= maxRecording) return
+    this.#recording += 1
     await this.#inOrder(async () => {
-      for (const { run, sample } of samples)
-        await this.#write(run, async (file) => void this.#opened.set(run.key, await writeSample(file, sample, this.#opened.get(run.key))))
+      for (const { run, sample } of samples) {
+        const write = async (file: FileHandle) => void this.#opened.set(run.key, await writeSample(file, sample, this.#opened.get(run.key)))
+        await this.#write(run, now, write)
+      }
       for (const userId of [...this.#grown]) {
         this.#grown.delete(userId)
         await this.#prunePerson(userId).catch((err: unknown) => this.#reportFailure(err))
       }
     })
+    this.#recording -= 1
   }
 
   /** Stores a mark of this moment, after what is being written. Never throws. */
   mark(run: RunOfFile, kind: MarkKind, text: string): void {
     if (this.#options.directory === undefined) return
-    const mark = { time: this.#options.clock.now(), kind, text }
-    void this.#inOrder(() => this.#write(run, (file) => appendMark(file, mark)))
+    const time = this.#options.clock.now()
+    void this.#inOrder(() => this.#write(run, time, (file) => appendMark(file, { time, kind, text })))
   }
 
   /** Resolves when everything is written. */
@@ -108,10 +118,10 @@ export class UsageStore {
     return this.#written
   }
 
-  async #write(run: RunOfFile, write: (file: FileHandle) => Promise<void>): Promise<void> {
+  async #write(run: RunOfFile, time: number, write: (file: FileHandle) => Promise<void>): Promise<void> {
     try {
       await using file = await this.#open(run)
-      if (!this.#opened.has(run.key)) await this.#handleFirst(file, run)
+      if (!this.#opened.has(run.key)) await this.#handleFirst(file, run, time)
       await write(file)
       this.#isFailing = false
     } catch (error) {
@@ -132,16 +142,11 @@ export class UsageStore {
   }
 
   /** Another process wrote a file that is not new. */
-  async #handleFirst(file: FileHandle, run: RunOfFile): Promise<void> {
+  async #handleFirst(file: FileHandle, run: RunOfFile, time: number): Promise<void> {
     const isNew = (await file.stat()).size === 0
     this.#opened.set(run.key, undefined)
     if (isNew) this.#grown.add(run.userId)
-    else
-      await appendMark(file, {
-        time: this.#options.clock.now(),
-        kind: "restart",
-        text: "Quayside was started again; it has no figures of the time between",
-      })
+    else await appendMark(file, { time, kind: "restart", text: "Quayside was started again; it has no figures of the time between" })
   }
 
   /** Removes the oldest files of ended runs, so that one person's runs cannot fill the disk. */
