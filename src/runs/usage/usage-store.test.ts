@@ -247,6 +247,23 @@ test("nobody waits while the kernel is slow to write what runs use", async () =>
   )
 })
 
+test("a mark that is written after its run ended is none of a restart", async () => {
+  await using directory = await temporary()
+  const live = new Set([key(1)])
+  const isLive = (each: string) => live.has(each)
+  const store = new UsageStore({ directory: directory.path, clock: new SteppedClock(start), logger: silentLogger, isLive })
+  const run = { key: key(1), userId: 7 }
+  await store.record([{ run, sample: { ...unknown, time: start } }])
+  store.mark(run, "out_of_memory", "killed")
+  live.clear()
+  await store.record([])
+  const { marks } = await store.read(run, all)
+  assert.deepEqual(
+    marks.map(({ text }) => text),
+    ["killed"],
+  )
+})
+
 const unknown = {
   cpus: null,
   memory: null,

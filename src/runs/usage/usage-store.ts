@@ -53,10 +53,11 @@ export class UsageStore {
     const { directory, isLive, clock } = this.#options
     if (directory === undefined) return
     const now = clock.now()
-    for (const key of this.#opened.keys()) if (!isLive(key)) this.#opened.delete(key)
     if (this.#recording >= maxRecording) return
     this.#recording += 1
     await this.#inOrder(async () => {
+      // After the marks of their ends: the next mark would be one of a restart.
+      for (const key of this.#opened.keys()) if (!isLive(key)) this.#opened.delete(key)
       for (const { run, sample } of samples) {
         const write = async (file: FileHandle) => void this.#opened.set(run.key, await writeSample(file, sample, this.#opened.get(run.key)))
         await this.#write(run, now, write)
