@@ -42,7 +42,10 @@ test("a start searches only when no image is being removed, also when several pu
   }
   assert.equal(await begun(), 1)
   let searches = 0
-  const found = holds.find(async () => ({ digest: `found by search ${(searches += 1)}` }))
+  const found = holds.find(async () => {
+    searches += 1
+    return { digest: `found by search ${searches}` }
+  })
   for (const count of [1, 2, 3]) {
     assert.deepEqual([await begun(), searches], [count, 0])
     ends[count - 1]?.()

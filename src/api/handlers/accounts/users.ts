@@ -100,7 +100,7 @@ async function changeUser(context: OperationContext<"updateUser">): Promise<Hand
   return answerUser(context, row)
 }
 
-function answerUser(context: OperationContext<"updateUser">, row: UserRow): Promise<HandlerResult<"updateUser">> {
+function answerUser(context: OperationContext<"updateUser">, row: UserRow): HandlerResult<"updateUser"> {
   context.setHeader("etag", etagOf(row))
   return toUserResponse(context.services, row)
 }
