@@ -33,6 +33,9 @@ export function normalizedPath(path: string): string {
   return posix.join("/", path).replace(/(?<=.)\/$/, "")
 }
 
+/** Mounted by the runtime in every container. */
+export const runtimeMounts = ["/dev/shm", "/etc/passwd", "/etc/group", "/etc/hosts", "/etc/hostname", "/etc/resolv.conf"]
+
 /** The kernel's files: below `/proc/self/fd` the runtime has directories of the host open. */
 export const kernelTrees = ["/proc", "/sys", "/dev"]
 

@@ -1,9 +1,9 @@
-import { isWithin, kernelTrees, normalizedPath, runtimeCreatedDirectories } from "../../containers/run-directories.ts"
+import { isWithin, kernelTrees, normalizedPath, runtimeCreatedDirectories, runtimeMounts } from "../../containers/run-directories.ts"
 import { EngineError, type ImageInfo, type RunSpec } from "../../engine.ts"
 import type { PathTrace } from "../images/image-path-resolver.ts"
 
-/** Mounted by the container runtime in every container. */
-const fixedFiles = ["/etc/passwd", "/etc/group", "/etc/hosts", "/etc/hostname", "/etc/resolv.conf", "/sbin/docker-init", "/dev/shm"]
+/** Docker also mounts its own init. */
+const fixedFiles = [...runtimeMounts, "/sbin/docker-init"]
 
 /** Every path of the container at which the runtime may make something. */
 export function runtimeCreatedPaths(spec: RunSpec, image: ImageInfo): string[] {

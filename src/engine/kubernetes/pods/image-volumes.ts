@@ -1,8 +1,5 @@
-import { isWithin, kernelTrees, memoryDirectories, normalizedPath } from "../../containers/run-directories.ts"
+import { isWithin, kernelTrees, memoryDirectories, normalizedPath, runtimeMounts } from "../../containers/run-directories.ts"
 import { EngineError, type ImageInfo, type RunSpec } from "../../engine.ts"
-
-/** Mounted in every container. */
-const fixedPaths = ["/dev/shm", "/etc/passwd", "/etc/group", "/etc/hosts", "/etc/hostname", "/etc/resolv.conf"]
 
 /**
  * The directories that an image declares as volumes, without those that the run mounts. The node
@@ -10,7 +7,7 @@ const fixedPaths = ["/dev/shm", "/etc/passwd", "/etc/group", "/etc/hosts", "/etc
  * Rejects an image with one at which no pod may mount anything.
  */
 export function imageVolumes(spec: RunSpec, { volumes }: Pick<ImageInfo, "volumes">): string[] {
-  const mounted = new Set([...spec.mounts.map(({ target }) => normalizedPath(target)), ...memoryDirectories(spec).keys(), ...fixedPaths])
+  const mounted = new Set([...spec.mounts.map(({ target }) => normalizedPath(target)), ...memoryDirectories(spec).keys(), ...runtimeMounts])
   const others = [...new Set(volumes.map(normalizedPath))].filter((path) => !mounted.has(path))
   const unusable = others.find((path) => path === "/" || path.includes(":") || kernelTrees.some((tree) => isWithin(path, tree)))
   if (unusable === undefined) return others
