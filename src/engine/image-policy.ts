@@ -55,12 +55,16 @@ function builtHere(reference: OciReference): EngineError {
   return new EngineError("image_unavailable", `${name} was built on this machine: it can be used only if an administrator registered it`)
 }
 
+/** A number of bytes, such as `1.25 GiB`. */
+export function gibText(bytes: number): string {
+  return `${(bytes / 2 ** 30).toLocaleString("en", { maximumFractionDigits: 2 })} GiB`
+}
+
 /** Throws if an image is larger than the limit; 0 is no limit. */
 export function assertImageSize(bytes: number, maxBytes: number): void {
   if (maxBytes === 0 || bytes <= maxBytes) return
-  const gib = (amount: number) => `${(amount / 2 ** 30).toLocaleString("en", { maximumFractionDigits: 2 })} GiB`
   throw new EngineError(
     "image_too_large",
-    `${reasonMessages.image_too_large}: at least ${gib(bytes)}, more than the limit of ${gib(maxBytes)}`,
+    `${reasonMessages.image_too_large}: at least ${gibText(bytes)}, more than the limit of ${gibText(maxBytes)}`,
   )
 }

@@ -1,5 +1,5 @@
 import { bounds, formatOciReference, normalizeOciReference } from "#contract"
-import { type Engine, EngineError, type LittleRoom, type OnPull, type RoomRequest, type StoredImage } from "#engine"
+import { type Engine, EngineError, gibText, type LittleRoom, type OnPull, type RoomRequest, type StoredImage } from "#engine"
 import type { Clock, Logger } from "#kit"
 import type { Store } from "#store"
 import { listKeptImages } from "./kept-images.ts"
@@ -145,8 +145,7 @@ export class ImagePruner {
 function assertHasShare(bytes: number, owner: string, { totalBytes }: LittleRoom): void {
   const most = (totalBytes * imageSharePercent.value) / 100
   if (owner === "" || bytes <= most) return
-  const gib = (each: number) => `${(each / 2 ** 30).toLocaleString("en", { maximumFractionDigits: 1 })} GiB`
-  const msg = `The images that were fetched for you and that runs use have ${gib(bytes)} of the engine's disk, which is nearly full; one person may have ${gib(most)}`
+  const msg = `The images that were fetched for you and that runs use have ${gibText(bytes)} of the engine's disk, which is nearly full; one person may have ${gibText(most)}`
   throw new EngineError("disk_full", msg, { hint: "Stop runs whose images are large" })
 }
 

@@ -67,14 +67,14 @@ export function decidePruning(facts: PruneFacts, rules: PruneRules): PruneDecisi
 }
 
 /** Why an image must stay, whatever the rules; undefined: it need not. */
-export function needOf({ digest, references }: StoredImage, { fetched, kept, inUse }: PruneFacts): string | undefined {
-  const record = fetched.get(digest)
+export function needOf(image: StoredImage, facts: PruneFacts): string | undefined {
+  const { digest, references } = image
+  const record = facts.fetched.get(digest)
   if (!record) return "Quayside did not fetch it"
   const foreign = references.find((reference) => !record.references.includes(reference))
   if (foreign !== undefined) return `Somebody else named it ${foreign}`
-  const names = namesOf(references, record)
-  if (names.some((name) => kept.has(name))) return "Administrators keep it present"
-  if ([digest, ...names].some((name) => inUse.has(name))) return "A run uses it or waits for it"
+  if (namesOf(references, record).some((name) => facts.kept.has(name))) return "Administrators keep it present"
+  if (isInUse(image, facts)) return "A run uses it or waits for it"
   return undefined
 }
 

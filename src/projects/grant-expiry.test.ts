@@ -40,7 +40,7 @@ test("grants to a group expire without a look at its members", async () => {
   for (const { visibility } of told) assert.deepEqual(visibility, { toGroup: team })
 })
 
-test("thousands of grants of one person that expire delay the notice of another's by a second", async () => {
+test("thousands of grants of one person that expire delay the notice of another's by less than a round", async () => {
   await using fixture = await createIdentityFixture()
   const { store, clock, person } = fixture
   await using events = openEvents({ store, clock, logger: silentLogger })
@@ -54,9 +54,9 @@ test("thousands of grants of one person that expire delay the notice of another'
   })
   const isTold = async () => (await store.events.after(0, 1_000)).some(({ resource }) => resource.id === 1_000)
   await clock.advance(5_000)
-  for (let ms = 0; ms < 1_000; ms += 50) {
-    await new Promise((resolve) => setTimeout(resolve, 10))
-    await clock.advance(50)
-  }
-  await eventually("the other's notice is there", isTold, 1_000)
+  // It is asked a hundred times or so: less than the five seconds of a round.
+  await eventually("the other's notice is there", async () => {
+    await clock.advance(20)
+    return isTold()
+  })
 })

@@ -101,7 +101,7 @@ export const confinement = [
         at("needOf", 'if (!record) return "Quayside did not fetch it"'),
         "if (!record) return undefined",
       ],
-      ["images of live runs are pruned", at("needOf", "if ([digest, ...names].some((name) => inUse.has(name)))"), "if (false)"],
+      ["images of live runs are pruned", at("needOf", "if (isInUse(image, facts))"), "if (false)"],
     ],
   ),
   ...faults(

@@ -1,6 +1,7 @@
 import type Dockerode from "dockerode"
 import { bounds } from "#contract"
 import { EngineError } from "../../engine.ts"
+import { gibText } from "../../image-policy.ts"
 import type { AbortOption, DockerApi } from "../client/docker-api.ts"
 import { daemonJsonBytes } from "../containers/list-entry-size.ts"
 import { imageConfigError, readAnswer } from "./read-answer.ts"
@@ -38,8 +39,7 @@ export function checkImageConfig({ Config }: Pick<ImageInspection, "Config">): v
 export function assertVolumesFit({ Config, Size }: Pick<ImageInspection, "Config" | "Size">, maxBytes: number): void {
   const volumes = volumesOf(Config)
   if (maxBytes === 0 || volumes * Size <= maxBytes) return
-  const gib = (bytes: number) => `${(bytes / 2 ** 30).toLocaleString("en", { maximumFractionDigits: 2 })} GiB`
-  const sizes = `Each of its ${volumes} volumes may get a copy of ${gib(Size)}; the limit is ${gib(maxBytes)} together`
+  const sizes = `Each of its ${volumes} volumes may get a copy of ${gibText(Size)}; the limit is ${gibText(maxBytes)} together`
   throw new EngineError("image_too_large", `The image cannot be used: ${sizes}`)
 }
 
