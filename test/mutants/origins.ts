@@ -82,6 +82,20 @@ export const origins = [
       ],
     ],
   ),
+  ...faults(
+    "src/gateway/upstream/idle-connections.ts",
+    ["src/gateway/upstream/idle-connections.test.ts"],
+    [
+      ["visitors share connections to a program", at("IdleConnections.latestFor", "owner.userId === visitor.userId && "), ""],
+      [
+        "the sign-ins of one person share connections to a program",
+        at("IdleConnections.latestFor", " && owner.credentialId === visitor.credentialId"),
+        "",
+      ],
+      ["one person has any number of idle connections to runs", at("IdleConnections.add", "max: maxOfPerson"), "max: Infinity"],
+      ["a run has any number of idle connections", at("IdleConnections.add", "max: maxOfRun"), "max: Infinity"],
+    ],
+  ),
   ...faults("src/projects/plan/authors.ts", authors, [
     ["a stranger's project counts as one's own", at("authorsOf", "!== starter.userId"), "< 0"],
     [

@@ -77,7 +77,14 @@ export const gatewayBounds = {
     value: 64,
     unit: "count",
     per: "run",
-    beyond: "the gateway closes the connection",
+    beyond: "the run's oldest one is closed",
+  },
+  idleConnectionsPerPerson: {
+    what: "Idle connections to programs, of one person's requests to all runs",
+    value: 256,
+    unit: "count",
+    per: "person",
+    beyond: "the person's oldest one is closed",
   },
   ticketMs: {
     what: "Age of the one-time ticket that opens a run",

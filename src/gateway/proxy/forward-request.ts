@@ -145,7 +145,8 @@ class ForwardedRequest implements ResponseHandler, OpenConnection {
   }
 
   #upstream() {
-    return { key: this.#proxyRequest.target.key, address: this.#proxyRequest.address }
+    const { target, address, visitor } = this.#proxyRequest
+    return { key: target.key, address, visitor }
   }
 
   #send(connection: UpstreamConnection): void {
@@ -157,8 +158,7 @@ class ForwardedRequest implements ResponseHandler, OpenConnection {
       isUpgrade: upgrade !== undefined,
     }
     this.#connection = connection
-    const { userId } = this.#proxyRequest.visitor
-    connection.begin({ method: request.method ?? "", head: requestHead(request, options), userId }, this)
+    connection.begin({ method: request.method ?? "", head: requestHead(request, options) }, this)
   }
 
   #isStillThere(): boolean {

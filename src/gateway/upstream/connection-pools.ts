@@ -1,20 +1,12 @@
-import { bounds } from "#contract"
 import type { ProgramAddress } from "../run-directory.ts"
-import { UpstreamConnection } from "./connection.ts"
-
-/** A connection is never used for another key or another address. */
-export interface Upstream {
-  key: string
-  address: ProgramAddress
-}
+import { type Upstream, UpstreamConnection } from "./connection.ts"
+import { IdleConnections } from "./idle-connections.ts"
 
 interface Pool {
   address: ProgramAddress
-  idle: UpstreamConnection[]
   all: Set<UpstreamConnection>
 }
 
-const maxIdle = bounds.gateway.idleConnections.value
 /**
  * A request that cannot be repeated uses only a connection that was used just before: the program
  * is hardly closing that.
@@ -24,22 +16,24 @@ const maxIdleUnrepeatableMs = 1_000
 /** The pools of connections to the runs' programs, one for each run. */
 export class ConnectionPools implements Disposable {
   readonly #pools = new Map<string, Pool>()
+  readonly #idle = new IdleConnections()
   readonly #timer: NodeJS.Timeout
 
   constructor() {
-    this.#timer = setInterval(() => this.#closeIdle(), 1_000)
+    this.#timer = setInterval(() => this.#idle.close(this.#idle.expired(performance.now())), 1_000)
     this.#timer.unref()
   }
 
   /**
-   * An idle or new connection. `mayRepeat`: the request may be repeated if the connection turns out
-   * to be closing.
+   * An idle connection of the same visitor, or a new one. `mayRepeat`: the request may be repeated
+   * if the connection turns out to be closing.
    */
   acquire(upstream: Upstream, options: { mayRepeat: boolean }): UpstreamConnection {
-    const pool = this.#pool(upstream)
+    this.#pool(upstream)
     const maxIdleMs = options.mayRepeat ? Number.POSITIVE_INFINITY : maxIdleUnrepeatableMs
     const now = performance.now()
-    for (let kept = pool.idle.pop(); kept !== undefined; kept = pool.idle.pop()) {
+    for (let kept = this.#idle.latestFor(upstream); kept !== undefined; kept = this.#idle.latestFor(upstream)) {
+      this.#idle.delete(kept)
       if (kept.isUsable && now - kept.idleAt < Math.min(kept.maxIdleMs, maxIdleMs)) return kept
       kept.destroy()
     }
@@ -49,12 +43,11 @@ export class ConnectionPools implements Disposable {
   /** A new connection. */
   open(upstream: Upstream): UpstreamConnection {
     const pool = this.#pool(upstream)
-    const connection = new UpstreamConnection(upstream.address, {
-      onIdle: (idle) => keep(pool, idle),
+    const connection = new UpstreamConnection(upstream, {
+      onIdle: (idle) => this.#idle.add(idle),
       onClose: (closed) => {
         pool.all.delete(closed)
-        const at = pool.idle.indexOf(closed)
-        if (at >= 0) pool.idle.splice(at, 1)
+        this.#idle.delete(closed)
       },
     })
     pool.all.add(connection)
@@ -65,7 +58,7 @@ export class ConnectionPools implements Disposable {
   retainOnly(addressOf: (key: string) => ProgramAddress | "stopping" | undefined): void {
     for (const [key, pool] of this.#pools) {
       const address = addressOf(key)
-      if (address === "stopping") drop(pool.idle)
+      if (address === "stopping") this.#idle.close(this.#idle.ofRun(key))
       else if (address === undefined || !isSame(address, pool.address)) this.#drop(key, pool)
       if (pool.all.size === 0) this.#pools.delete(key)
     }
@@ -76,6 +69,7 @@ export class ConnectionPools implements Disposable {
     for (const [key, pool] of this.#pools) this.#drop(key, pool)
   }
 
+  /** The run's pool, after the connections to an earlier address were cut. */
   #pool({ key, address }: Upstream): Pool {
     let pool = this.#pools.get(key)
     if (pool !== undefined && !isSame(pool.address, address)) {
@@ -83,7 +77,7 @@ export class ConnectionPools implements Disposable {
       pool = undefined
     }
     if (pool === undefined) {
-      pool = { address: { host: address.host, port: address.port }, idle: [], all: new Set() }
+      pool = { address: { host: address.host, port: address.port }, all: new Set() }
       this.#pools.set(key, pool)
     }
     return pool
@@ -91,24 +85,9 @@ export class ConnectionPools implements Disposable {
 
   #drop(key: string, pool: Pool): void {
     this.#pools.delete(key)
-    const all = [...pool.all]
-    pool.idle.length = 0
-    for (const connection of all) connection.abort()
+    this.#idle.close(this.#idle.ofRun(key))
+    for (const connection of [...pool.all]) connection.abort()
   }
-
-  #closeIdle(): void {
-    const now = performance.now()
-    for (const { idle } of this.#pools.values()) drop(idle.filter((kept) => now - kept.idleAt >= kept.maxIdleMs))
-  }
-}
-
-function keep(pool: Pool, idle: UpstreamConnection): void {
-  if (pool.idle.length >= maxIdle) return void idle.destroy()
-  pool.idle.push(idle)
-}
-
-function drop(idle: readonly UpstreamConnection[]): void {
-  for (const connection of [...idle]) connection.destroy()
 }
 
 function isSame(a: ProgramAddress, b: ProgramAddress): boolean {

@@ -1,11 +1,17 @@
 import { connect, type Socket } from "node:net"
 import { bounds } from "#contract"
 import { PacedReader, sharedTurnBudget } from "#http"
-import { systemUserId } from "#kit"
-import type { ProgramAddress } from "../run-directory.ts"
+import type { ProgramAddress, Visitor } from "../run-directory.ts"
 import type { ResponseHead } from "./response-head.ts"
 import { ResponseParser, type ResponseSink } from "./response-parser.ts"
 import { WaitingWrites } from "./waiting-writes.ts"
+
+/** A connection is never used for another key, another address or another visitor. */
+export interface Upstream {
+  key: string
+  address: ProgramAddress
+  visitor: Visitor
+}
 
 /**
  * Receives one response: its parts and `onEnd`, or some of its parts and then `onError`. No call
@@ -36,6 +42,7 @@ const memory = Buffer.allocUnsafeSlow(65_536)
 
 /** One connection to a run's program, for one request after the other. */
 export class UpstreamConnection implements ResponseSink {
+  readonly upstream: Upstream
   readonly #socket: Socket
   readonly #events: ConnectionEvents
   readonly #parser = new ResponseParser()
@@ -50,14 +57,14 @@ export class UpstreamConnection implements ResponseSink {
     sharedTurnBudget,
     () => this.#socket.pause(),
   )
-  /** The person for whom the connection reads. */
-  #userId = systemUserId
   #isSevered = false
   /** The start of its idle time, by `performance.now()`, and the maximum. */
   idleAt = 0
   maxIdleMs = 4_000
 
-  constructor(address: ProgramAddress, events: ConnectionEvents) {
+  constructor(upstream: Upstream, events: ConnectionEvents) {
+    const { address } = upstream
+    this.upstream = upstream
     this.#events = events
     const socket = connect({
       host: address.host,
@@ -103,9 +110,8 @@ export class UpstreamConnection implements ResponseSink {
   }
 
   /** Sends a request's head; then come `write` and `endBody`. */
-  begin(request: { method: string; head: string; userId: number }, handler: ResponseHandler): void {
-    this.#userId = request.userId
-    this.#reader.join(request.userId)
+  begin(request: { method: string; head: string }, handler: ResponseHandler): void {
+    this.#reader.join(this.upstream.visitor.userId)
     this.#handler = handler
     this.#head = undefined
     this.#bodySent = false
@@ -181,7 +187,7 @@ export class UpstreamConnection implements ResponseSink {
   #read(length: number): boolean {
     if (this.#handler === undefined) this.destroy()
     else this.#take(length === memory.length ? memory : memory.subarray(0, length))
-    return this.#reader.countRead(this.#userId, length)
+    return this.#reader.countRead(this.upstream.visitor.userId, length)
   }
 
   #take(chunk: Buffer): void {
