@@ -335,7 +335,7 @@ export const webdav = [
     [
       [
         "programs' answers delay everybody's requests",
-        at("UpstreamConnection.#read", "this.#reader.countRead(this.#userId, length)"),
+        at("UpstreamConnection.#read", "this.#reader.countRead(this.upstream.visitor.userId, length)"),
         "true",
       ],
     ],
