@@ -43,7 +43,14 @@ def own_file():
     return os.open(name, os.O_RDONLY)
 
 
+def option(level, name):
+    """Sets an option of a new TCP socket to a value that every option finds too short."""
+    with socket.socket() as opened:
+        return call(54, opened.fileno(), level, name, 0, 0)
+
+
 AF_VSOCK, AF_ALG, AF_PACKET, CLONE_NEWUSER = 40, 38, 17, 0x10000000
+SOL_SOCKET, IPPROTO_TCP = 1, 6
 refused = {
     "socket(AF_VSOCK)": call(41, AF_VSOCK, 1, 0),
     "socket(AF_VSOCK), with a bit that the kernel passes over": call(41, AF_VSOCK | 1 << 32, 1, 0),
@@ -71,13 +78,30 @@ refused = {
     "ioctl(FS_IOC_SETFLAGS)": call(16, 0, 0x40086602, 0),
     "fcntl(F_SETLEASE)": call(72, own_file(), 1024, 0),
     "fcntl(F_SETLEASE), with a bit that the kernel passes over": call(72, own_file(), 1024 | 1 << 32, 0),
+    "setsockopt(SO_ATTACH_FILTER)": option(SOL_SOCKET, 26),
+    "setsockopt(SO_ATTACH_FILTER), with a bit that the kernel passes over": option(SOL_SOCKET | 1 << 32, 26 | 1 << 32),
+    "setsockopt(SO_ATTACH_BPF)": option(SOL_SOCKET, 50),
+    "setsockopt(SO_ATTACH_REUSEPORT_CBPF)": option(SOL_SOCKET, 51),
+    "setsockopt(SO_ATTACH_REUSEPORT_EBPF)": option(SOL_SOCKET, 52),
+    "setsockopt(TCP_MD5SIG)": option(IPPROTO_TCP, 14),
+    "setsockopt(TCP_MD5SIG_EXT)": option(IPPROTO_TCP, 32),
+    "setsockopt(TCP_AO_ADD_KEY)": option(IPPROTO_TCP, 38),
     "personality(ADDR_NO_RANDOMIZE)": call(135, 0x0040000),
 }
+no_time = ctypes.create_string_buffer(16)
 other = {
     "clone3": call(435, 0, 0),
+    "prctl(PR_SET_SECCOMP)": call(157, 22, 2, 0),
+    "prctl(PR_SET_SECCOMP), with a bit that the kernel passes over": call(157, 22 | 1 << 32, 2, 0),
+    "seccomp(SECCOMP_SET_MODE_FILTER)": call(317, 1, 0, 0),
+    "poll of 1,025": call(7, 0, 1025, 0),
+    "ppoll of 1,025": call(271, 0, 1025, 0, 0, 0),
+    "select of 1,025": call(23, 1025, 0, 0, 0, ctypes.addressof(no_time)),
+    "pselect6 of 1,025": call(270, 1025, 0, 0, 0, ctypes.addressof(no_time), 0),
     "the calls of x32": ends(lambda: call(0x40000000 | 39)),
     "the calls of 32 bits": ends(by_interrupt),
 }
+polled = ctypes.create_string_buffer(b"\xff" * 8 * 1024)
 threads = []
 thread = threading.Thread(target=lambda: threads.append("ran"))
 thread.start()
@@ -89,6 +113,9 @@ allowed = {
     "a pair": len(socket.socketpair()),
     "closing descriptors": call(436, 1 << 20, 1 << 20, 0),
     "calls on descriptors": [fcntl.fcntl(0, fcntl.F_GETFD), fcntl.fcntl(os.pipe()[0], 1032) > 0],
+    "waiting for 1,024": [call(7, ctypes.addressof(polled), 1024, 0), call(23, 1024, 0, 0, 0, ctypes.addressof(no_time))],
+    "options of sockets": [option(SOL_SOCKET, 2), option(IPPROTO_TCP, 1), option(0, 2)],
+    "a name and no new privileges": [call(157, 15, ctypes.addressof(no_time)), call(157, 38, 1, 0, 0, 0)],
     "a device call": fcntl.ioctl(socket.socketpair()[0], termios.FIONREAD, bytes(4)).hex(),
 }
 print(json.dumps({"refused": refused, "other": other, "allowed": allowed}))

@@ -16,6 +16,13 @@ export const containerBounds = {
     per: "process of a run",
     beyond: "opening another one fails (`EMFILE`)",
   },
+  awaitedFiles: {
+    what: "Open files that one call waits for (`poll`, `select`; not `epoll`)",
+    value: 1_024,
+    unit: "count",
+    per: "thread of a run",
+    beyond: "the call fails (`EINVAL`)",
+  },
   connections: {
     what: "Connections that the kernel tracks",
     value: 8_192,

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, test } from "node:test"
+import { bounds } from "#contract"
 import { loadSeccompProfile } from "./seccomp.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "quayside-seccomp-"))
@@ -86,6 +87,67 @@ test("Quayside's own profile allows all calls on descriptors but leases, which d
   const isAllowed = (call: number) => rules.some((args) => args?.some(({ value, valueTwo }) => (call & value) >>> 0 === valueTwo))
   const refused = Array.from({ length: 1_048 }, (_, call) => call).filter((call) => !isAllowed(call))
   assert.deepEqual(refused, [1_024, ...Array.from({ length: 8 }, (_, n) => 1_040 + n)])
+})
+
+/** Whether a rule allows a call with these arguments, as the kernel compares 64 bits. */
+function isCallAllowed(name: string, ...callArguments: number[]): boolean {
+  const meets = ({ index, value, valueTwo = 0, op }: NonNullable<Rule["args"]>[number]) => {
+    const argument = BigInt(callArguments[index] ?? 0)
+    if (op === "SCMP_CMP_LE") return argument <= BigInt(value)
+    assert.equal(op, "SCMP_CMP_MASKED_EQ")
+    return (argument & BigInt(value)) === BigInt(valueTwo)
+  }
+  return valuesOf(name).some((args) => args === undefined || args.every(meets))
+}
+
+const beyondHalf = 2 ** 32
+
+test("Quayside's own profile allows no filter that the kernel compiles, and all other options", () => {
+  const refusedOf = (count: number, isAllowed: (n: number) => boolean) =>
+    Array.from({ length: count }, (_, n) => n).filter((n) => !isAllowed(n) || !isAllowed(n + beyondHalf))
+  const [socketLevel, tcpLevel] = [1, 6]
+  assert.deepEqual(
+    refusedOf(512, (level) => isCallAllowed("setsockopt", 0, level, 26)),
+    [socketLevel],
+  )
+  assert.deepEqual(
+    refusedOf(128, (option) => isCallAllowed("setsockopt", 0, socketLevel, option)),
+    [26, 50, 51, 52],
+  )
+  assert.deepEqual(
+    refusedOf(128, (option) => isCallAllowed("setsockopt", 0, tcpLevel, option)),
+    [14, 32, 38],
+  )
+  assert.deepEqual(
+    refusedOf(128, (option) => isCallAllowed("prctl", option)),
+    [22],
+  )
+  assert.deepEqual(
+    refusedOf(4, (operation) => isCallAllowed("seccomp", operation)),
+    [1],
+  )
+  const [setPtracer, setVma] = [0x59616d61, 0x53564d41]
+  assert.deepEqual([isCallAllowed("prctl", setPtracer), isCallAllowed("prctl", setVma)], [true, true])
+  assert.ok(!isCallAllowed("setsockopt", 0, socketLevel + beyondHalf, 26 + beyondHalf))
+})
+
+test("Quayside's own profile lets a call wait for 1,024 descriptors, and answers as the kernel does beyond", () => {
+  const most = bounds.containers.awaitedFiles.value
+  for (const name of ["select", "pselect6"])
+    assert.deepEqual([isCallAllowed(name, most), isCallAllowed(name, most + 1), isCallAllowed(name, beyondHalf)], [true, false, false])
+  for (const name of ["poll", "ppoll"])
+    assert.deepEqual(
+      [isCallAllowed(name, 0, most), isCallAllowed(name, 0, most + 1), isCallAllowed(name, 0, beyondHalf)],
+      [true, false, false],
+    )
+  const beyond = own.syscalls.filter(({ args }) => args?.some(({ op }) => op === "SCMP_CMP_GT"))
+  assert.deepEqual(
+    beyond.map(({ action, errnoRet, args }) => [action, errnoRet, args?.map(({ index, value }) => [index, value])]),
+    [
+      ["SCMP_ACT_ERRNO", 22, [[1, most]]],
+      ["SCMP_ACT_ERRNO", 22, [[0, most]]],
+    ],
+  )
 })
 
 test("an administrator's profile is used unchanged", () => {
