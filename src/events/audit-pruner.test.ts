@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { test } from "node:test"
 import { ManualClock, silentLogger } from "#kit"
-import { type Change, openStore, type Store } from "#store"
+import { type Change, openStore, type Store, unrestrictedViewer } from "#store"
 import { eventually } from "../../test/fixtures/eventually.ts"
 import { AuditPruner } from "./audit-pruner.ts"
 import { openEvents } from "./events.ts"
@@ -27,7 +27,7 @@ async function openFixture(maxAuditDays: number) {
         for (let i = 0; i < count; i += 1) await tx.audit(row)
       })
     },
-    left: async () => (await store.audits.list({}, { page: 1, pageSize: 1 })).total,
+    left: async () => (await store.audits.list({}, unrestrictedViewer, { page: 1, pageSize: 1 })).total,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }

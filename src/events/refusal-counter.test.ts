@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { test } from "node:test"
 import { ManualClock, silentLogger } from "#kit"
-import { type AuditRow, openStore } from "#store"
+import { type AuditRow, openStore, unrestrictedViewer } from "#store"
 import { openEvents } from "./events.ts"
 
 async function openFixture() {
@@ -12,7 +12,7 @@ async function openFixture() {
   const clock = new ManualClock(Date.UTC(2026, 0, 1, 12, 0, 30))
   const store = await openStore({ url: `sqlite:${join(directory, "quayside.db")}`, logger: silentLogger, clock })
   const events = openEvents({ store, clock, logger: silentLogger })
-  const rows = async () => (await store.audits.list({}, { page: 1, pageSize: 200 })).rows
+  const rows = async () => (await store.audits.list({}, unrestrictedViewer, { page: 1, pageSize: 200 })).rows
   const refuse = (userName: string, action: string, requestId = "r") =>
     events.requestRefused({ userName, address: "::1", requestId }, action, { code: "forbidden" })
   return {
@@ -65,5 +65,5 @@ test("counts of many actors and actions are written early instead of filling mem
   await fixture.written(200)
   await fixture.clock.advance(30_000)
   await fixture.events[Symbol.asyncDispose]()
-  assert.equal((await fixture.store.audits.list({}, { page: 1, pageSize: 1 })).total, 2_500)
+  assert.equal((await fixture.store.audits.list({}, unrestrictedViewer, { page: 1, pageSize: 1 })).total, 2_500)
 })

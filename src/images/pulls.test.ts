@@ -6,7 +6,7 @@ import { test } from "node:test"
 import { createEngine, openFakeDaemon } from "#engine"
 import { openEvents } from "#events"
 import { ManualClock, silentLogger, systemClock } from "#kit"
-import { type ImageRow, openStore } from "#store"
+import { type ImageRow, openStore, unrestrictedViewer } from "#store"
 import { ImagePulls } from "./pulls.ts"
 
 const actor = { userName: "ann", address: "127.0.0.1", requestId: "r" }
@@ -37,7 +37,7 @@ test("a pull publishes its progress and its result, and the audit names the pers
   await assert.rejects(fixture.pull("fake/missing"), { code: "image_not_found" })
   const reason = { code: "image_not_found", msg: "Neither the engine nor the registry has the image" }
   assert.deepEqual((await fixture.reported()).at(-1), { event: "image.progress", ID: 7, State: "failed", Progress: null, Reason: reason })
-  const { rows } = await fixture.store.audits.list({ action: "image.pull" }, { page: 1, pageSize: 9 })
+  const { rows } = await fixture.store.audits.list({ action: "image.pull" }, unrestrictedViewer, { page: 1, pageSize: 9 })
   assert.deepEqual(
     rows.map((row) => [row.actor, row.resource]),
     [

@@ -361,6 +361,6 @@ export interface JournalReads {
 }
 
 export interface AuditReads {
-  /** Newest first. */
-  list(filter: AuditFilter, page: RowPageRequest): Promise<RowPage<AuditRow>>
+  /** Newest first. Counts as one of the viewer's searches, and does not depend on their rights. */
+  list(filter: AuditFilter, viewer: Viewer, page: RowPageRequest): Promise<RowPage<AuditRow>>
 }

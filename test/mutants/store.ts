@@ -183,6 +183,17 @@ export const store = [
     ],
   ),
   ...faults(
+    "src/store/repositories/journal-and-audit.ts",
+    ["src/store/sqlite/scan-worker.integration.test.ts"],
+    [
+      [
+        "the audit is counted while everybody waits",
+        at("AuditRepository.list", "this.#context.runner.scans?.forUser(userId) ?? this.#context.runner"),
+        "userId > 0 ? this.#context.runner : this.#context.runner",
+      ],
+    ],
+  ),
+  ...faults(
     "src/store/lists/scan-limiter.ts",
     ["src/store/sqlite/scan-worker.integration.test.ts"],
     [["one person's searches occupy all slots", at("ScanLimiter.run", "return await person.semaphore.run(work)"), "return await work()"]],
@@ -268,6 +279,7 @@ export const store = [
     ["src/store/sqlite/scan-worker.integration.test.ts"],
     [
       ["searches in small tables block everybody", at("scanRunnerFor", "> maxComparisonsInline"), "> 10 * maxRowsInline"],
+      ["deleted rows are compared while everybody waits", at("scanRunnerFor", 'subset === "deleted"'), 'subset === "ended"'],
       ["thousands of rows are compared while everybody waits", "const maxRowsInline = 2_000", "const maxRowsInline = 20_000"],
     ],
   ),

@@ -1,3 +1,4 @@
+import { toViewer } from "#access"
 import { type AuditEntry, openApi, readinessAnswer } from "#contract"
 import type { AuditRow } from "#store"
 import { SerializedJson } from "../answer-forms.ts"
@@ -5,7 +6,7 @@ import type { ApiSettings, HandlerResult, Handlers, OperationContext, Services }
 import { docsPage, docsSecurityPolicy } from "../pages/docs.ts"
 import { toListResponse, toPageRequest, toTimestamp } from "../responses/lists.ts"
 
-async function listAudit({ services, query }: OperationContext<"listAudit">): Promise<HandlerResult<"listAudit">> {
+async function listAudit({ services, caller, query }: OperationContext<"listAudit">): Promise<HandlerResult<"listAudit">> {
   const page = toPageRequest(query)
   const { UserName: actor, Action: action, from, to } = query
   const filter = {
@@ -14,7 +15,7 @@ async function listAudit({ services, query }: OperationContext<"listAudit">): Pr
     ...(from === undefined ? {} : { from }),
     ...(to === undefined ? {} : { to }),
   }
-  const found = await services.store.audits.list(filter, page)
+  const found = await services.store.audits.list(filter, toViewer(caller), page)
   return toListResponse(found, page, found.rows.map(toAuditResponse))
 }
 

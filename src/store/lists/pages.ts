@@ -63,7 +63,7 @@ interface Scan {
 
 /**
  * The runner for a scan. People, groups and live runs are always few. A comparison with long texts,
- * or of words, reads all of them.
+ * or of words, reads all of them. No counter tells how many rows are deleted.
  */
 export async function scanRunnerFor(runner: QueryRunner, { shape, args, userId }: Scan): Promise<QueryRunner> {
   const { table, subset, ids, where = [], words } = shape
@@ -73,6 +73,7 @@ export async function scanRunnerFor(runner: QueryRunner, { shape, args, userId }
     return rows * (args.words ?? []).length > maxComparisonsInline ? runner.scans.forUser(userId) : runner
   }
   if (table === "users" || table === "groups" || table === "grants") return runner
+  if (subset === "deleted") return runner.scans.forUser(userId)
   if (ids || where.some((name) => selective.has(name)) || (table === "runs" && subset === "live")) return runner
   if (where.some((name) => isLong(table, name))) return runner.scans.forUser(userId)
   return (await liveRows(runner, table)) > maxRowsInline ? runner.scans.forUser(userId) : runner

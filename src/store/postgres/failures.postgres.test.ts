@@ -185,7 +185,7 @@ test("acknowledged changes survive a crash of the server and of the writer", { s
   await server.start?.()
   assert.equal((await store.images.getMany(acknowledged)).length, acknowledged.length)
   const { total } = await store.images.list({}, unrestrictedViewer, firstPage)
-  assert.equal((await store.audits.list({}, firstPage)).total, total)
+  assert.equal((await store.audits.list({}, unrestrictedViewer, firstPage)).total, total)
   await addUser(store, "bob")
   await store.check()
 })

@@ -138,7 +138,7 @@ test("acknowledged changes survive kill -9 completely", async () => {
     await using repeated = await database.open()
     assert.equal((await repeated.images.getMany(acknowledged)).length, acknowledged.length)
     const { total } = await repeated.images.list({}, unrestrictedViewer, firstPage)
-    assert.equal((await repeated.audits.list({}, firstPage)).total, total)
+    assert.equal((await repeated.audits.list({}, unrestrictedViewer, firstPage)).total, total)
     assert.equal((await repeated.events.after(0, 1_000_000)).length, total)
   }
 })

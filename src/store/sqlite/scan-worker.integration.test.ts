@@ -85,6 +85,28 @@ test("a comparison with a long text runs in another thread, also in a small tabl
   )
 })
 
+test("lists of the audit and of deleted rows run in another thread", async () => {
+  await using database = await sqliteDatabase()
+  await using store = await database.open()
+  const ann = await addUser(store, "ann")
+  const entry = { actor: "ann", action: "image.update", outcome: "done", address: "::1", requestId: "r1" } as const
+  for (let i = 0; i < 50; i += 1) {
+    const { id } = await addImage(store, ann.id, { name: `image ${i}` })
+    await store.change(async (tx) => {
+      await tx.audit({ ...entry, resource: { type: "image", id } })
+      await tx.images.setDeleted(id, true)
+    })
+  }
+  const viewer = { userId: ann.id, groupIds: [], seesAll: false }
+  const page = { page: 1, pageSize: 50 }
+  const audit = () => store.audits.list({ actor: "ann", action: "image.update" }, viewer, page)
+  const deleted = () => store.images.list({ deleted: true, sort: { by: "name", descending: false } }, viewer, page)
+  assert.equal((await audit()).total, 50)
+  assert.equal(await turns(audit), true)
+  assert.equal((await deleted()).total, 50)
+  assert.equal(await turns(deleted), true)
+})
+
 test("a scan returns the rows and errors of the database, and restarts an ended thread", async () => {
   await using database = await sqliteDatabase()
   await using store = await database.open()

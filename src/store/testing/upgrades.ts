@@ -68,7 +68,7 @@ export async function assertUpgraded(store: Store): Promise<void> {
   assert.deepEqual([session?.userId, session?.userName, session?.lastUsedAt, session?.browser], [ann.id, "ann", null, ""])
   assert.deepEqual(await store.sessions.get(session?.id ?? 0), session)
   assert.equal((await store.events.after(0, 10)).length, 1)
-  assert.equal((await store.audits.list({}, page)).rows[0]?.requestId, "r1")
+  assert.equal((await store.audits.list({}, unrestrictedViewer, page)).rows[0]?.requestId, "r1")
   assert.ok((await addImage(store, ann.id, { isPublished: true })).id > 3)
   assert.equal((await store.images.list({}, stranger, page)).total, 2)
 }

@@ -323,7 +323,7 @@ export const changeCases: Record<string, Case> = {
       await clock.advance(1000)
     }
     const ids = async (filter: Parameters<typeof store.audits.list>[0], page = { page: 1, pageSize: 10 }) => {
-      const { rows, total } = await store.audits.list(filter, page)
+      const { rows, total } = await store.audits.list(filter, unrestrictedViewer, page)
       return [rows.map((row) => row.requestId).join(" "), total]
     }
     assert.deepEqual(await ids({}), ["r3 r2 r1 r0", 4])
@@ -331,7 +331,7 @@ export const changeCases: Record<string, Case> = {
     assert.deepEqual(await ids({ actor: "ann" }), ["r2 r0", 2])
     assert.deepEqual(await ids({ action: "image.create", actor: "bob" }), ["r1", 1])
     assert.deepEqual(await ids({ from: start + 1000, to: start + 2000 }), ["r2 r1", 2])
-    const [newest, , refused] = (await store.audits.list({}, firstPage)).rows
+    const [newest, , refused] = (await store.audits.list({}, unrestrictedViewer, firstPage)).rows
     assert.deepEqual(
       [newest?.resource, newest?.at, refused?.outcome, refused?.resource],
       [null, start + 3000, "refused", { type: "image", id: 1 }],
@@ -342,7 +342,7 @@ export const changeCases: Record<string, Case> = {
     assert.deepEqual(await ids({}), ["r3 r2", 2])
     assert.equal(await store.change((tx) => tx.pruneAuditOf("nobody", 0, 10)), 0)
     assert.equal(await store.change((tx) => tx.pruneAuditOf("ann", 1, 10)), 0, "the newest stay")
-    const { total } = await store.audits.list({ actor: "ann" }, firstPage)
+    const { total } = await store.audits.list({ actor: "ann" }, unrestrictedViewer, firstPage)
     assert.equal(await store.change((tx) => tx.pruneAuditOf("ann", 0, 10)), total)
   },
 
