@@ -209,6 +209,15 @@ export const isolation = [
     ],
   ),
   ...faults(
+    "src/engine/docker/observe/kernel-memory-process.ts",
+    ["src/engine/docker/observe/kernel-memory.docker.test.ts"],
+    [
+      ["messages that wait in a run's sockets are nobody's", at("bytesOfSocket", "value.readUInt32LE(memoryFigures.received) +"), ""],
+      ["sockets that wait in another socket are nobody's", at("answer", "waiting > 0 &&"), "false &&"],
+      ["the kernel's memory for locks is nobody's", at("answer", "countsLocks && target"), "false && target"],
+    ],
+  ),
+  ...faults(
     "src/engine/docker/observe/deleted-files.ts",
     ["src/engine/docker/observe/deleted-files.test.ts"],
     [

@@ -30,6 +30,27 @@ export const containerBounds = {
     per: "run",
     beyond: "packets of further ones are dropped",
   },
+  kernelMemoryPercent: {
+    what: "Memory that the kernel holds for sockets and file locks and that no control group counts, as a part of the run's memory",
+    value: 25,
+    unit: "percent",
+    per: "run",
+    beyond: "the run ends with `oom_killed`",
+  },
+  kernelMemoryBytes: {
+    what: "The same at least, also for a small run",
+    value: 2 ** 24,
+    unit: "bytes",
+    per: "run",
+    beyond: "the part of the run's memory counts",
+  },
+  kernelMemoryMs: {
+    what: "Time between two looks at it; a look comes within about a second if 256 MiB of the machine's memory are used up",
+    value: 60_000,
+    unit: "ms",
+    per: "machine",
+    beyond: "the next look",
+  },
   memoryFiles: {
     what: "`/tmp`, `/dev/shm`, a home in memory and `WritablePaths`, each, as a part of the run's memory",
     value: 50,

@@ -56,6 +56,7 @@ import { ContainerObserver } from "./observe/container-observer.ts"
 import { readContainerStats } from "./observe/container-stats.ts"
 import { deletedFiles } from "./observe/deleted-files.ts"
 import { readEngineDisk } from "./observe/engine-disk.ts"
+import { KernelMemoryGuard } from "./observe/kernel-memory.ts"
 import { listeningPorts } from "./observe/listening-ports.ts"
 import { readLogs } from "./observe/read-logs.ts"
 import { watchEvents } from "./observe/watch-events.ts"
@@ -107,6 +108,7 @@ class DockerEngine implements Engine {
   readonly #gpuHolders: GpuAllocations
   readonly #addressOwners = new AddressOwnership()
   readonly #lock = new KeyedLock()
+  readonly #memoryGuard: KernelMemoryGuard
   readonly #observation = new Coalescer(() => this.#observe())
   #closing = new AbortController()
   #addressLookups = 0
@@ -117,6 +119,8 @@ class DockerEngine implements Engine {
     this.#log = options.logger ?? silentLogger
     this.#client = new DockerClient(options.socketPath)
     this.#observer = new ContainerObserver(this.#client, options.instance)
+    const runsToGuard = () => (options.isLeader?.() === false ? [] : this.#observer.running)
+    this.#memoryGuard = new KernelMemoryGuard(runsToGuard, { logger: this.#log, clock: options.clock })
     this.#pins = pins
     this.#firewall = firewall
     this.#gpus = createGpuProvider(options)
@@ -208,7 +212,7 @@ class DockerEngine implements Engine {
       const runs = await this.#observer.observe(await this.#nodeName(signal), signal)
       await this.#releaseLeftovers(pinned, runs)
       await this.#networks.removeIdle(this.#observer.networks, snapshot)
-      return runs
+      return this.#memoryGuard.explain(runs)
     } finally {
       await repairing
     }
@@ -245,14 +249,14 @@ class DockerEngine implements Engine {
     await this.#pins.release(key, () => this.#log.warn({ key }, "releasing the pins of an interrupted start"))
   }
 
-  watch(changed: () => void, signal: AbortSignal): Promise<void> {
+  async watch(changed: () => void, signal: AbortSignal): Promise<void> {
     const { instance, clock } = this.#options
     const onChange = (container: string | undefined) => {
       this.#observer.invalidate(container)
       if (container === undefined) this.#starter.reset()
       changed()
     }
-    return watchEvents(this.#client, { instance, onChange, clock, signal })
+    await Promise.all([watchEvents(this.#client, { instance, onChange, clock, signal }), this.#memoryGuard.watch(signal)])
   }
 
   stop(key: string, { graceMs = 10_000, signal }: { graceMs?: number; signal?: AbortSignal } = {}): Promise<void> {
