@@ -462,11 +462,15 @@ export const webdav = [
     ["one person's stored properties use everybody's room", at("budgetOwner", "? `/users/${second}` :"), '? "/users" :'],
   ]),
   ...faults("src/files/properties/dead-properties.ts", budget, [
-    ["on a full disk no property is removed", at("DeadProperties.patch", "(onlyRemoves"), "(false"],
-    ["a copy's properties have no bound", at("DeadProperties.move", "this.#table.hasRoomAt(path, to, isGuest) ?"), "path !== to ?"],
+    ["on a full disk no property is removed", at("DeadProperties.patch", "if (onlyRemove(changes))"), "if (false)"],
+    ["a copy's properties have no bound", at("DeadProperties.move", "table.hasRoomAt(path, to, isGuest) ?"), "path !== to ?"],
   ]),
   ...faults("src/files/properties/stale-properties.ts", staleProperties, [
-    ["properties of deleted files fill a budget for ever", at("StaleProperties.#removeUnlessMade", "this.#properties.remove(path)"), "{}"],
+    [
+      "properties of deleted files fill a budget for ever",
+      at("StaleProperties.#removeUnlessMade", "await this.#properties.remove(path, root.owner)"),
+      "{}",
+    ],
     [
       "properties of an entry that is just moved are lost",
       at("StaleProperties.#removeUnlessMade", "using _lock = await this.#pathLocks.acquire([names])"),
@@ -477,19 +481,19 @@ export const webdav = [
   ...faults("src/files/tree/local-file-tree.ts", staleProperties, [
     [
       "a dataset that changes hands loses its properties",
-      at("LocalFileTree.#move", "this.#properties.move(joinPath(source), joinPath(target))"),
+      at("LocalFileTree.#move", "await this.#properties.move(joinPath(source), joinPath(target))"),
       "",
     ],
     [
       "the next dataset of a name has the properties of the last",
-      at("LocalFileTree.#remove", "this.#properties.remove(joinPath(names))"),
+      at("LocalFileTree.#remove", "await this.#properties.remove(joinPath(names))"),
       "",
     ],
   ]),
   ...faults("src/files/properties/dead-properties.ts", manyProperties, [
     ["copied properties delay everybody's requests", at("DeadProperties.#copyInSlices", "await yielder.pause()"), ""],
-    ["the next copy has properties that a killed one left", at("DeadProperties.#copyInSlices", "this.#write([{ forget: staged }])"), ""],
-    ["properties of a killed copy stay", at("DeadProperties.#load", "this.#table.apply({ forget: stagingPath })"), ""],
+    ["the next copy has properties that a killed one left", at("DeadProperties.#copyInSlices", "await write([{ forget: staged }])"), ""],
+    ["properties of a killed copy stay", at("DeadProperties.#read", "table.apply({ forget: stagingPath })"), ""],
   ]),
   ...faults("src/files/properties/property-table.ts", manyProperties, [
     [
@@ -500,7 +504,23 @@ export const webdav = [
     ["paths of stored properties become as long as one likes", at("longestPathsMax", "2 * maxBytes"), "Infinity"],
   ]),
   ...faults("src/files/properties/property-log.ts", manyProperties, [
-    ["compaction loses the changes of its time", at("PropertyLog.#compact", "at += next.appendFrom(old.fd, at)"), "at = this.#bytes"],
+    [
+      "compaction loses the changes of its time",
+      at("PropertyLog.#compact", "while (at < log.size) at += await next.appendFrom(old, at, log.size)"),
+      "",
+    ],
+  ]),
+  ...faults("src/files/properties/log-file.ts", heldCalls, [
+    [
+      "the log of properties is written in the event loop",
+      at("LogFile.append", "await withDiskTurn(logTurns, () => writeBytes(this.fd, bytes))"),
+      'process.getBuiltinModule("node:fs").writeFileSync(this.fd, bytes)',
+    ],
+    [
+      "the log of properties is flushed in the event loop",
+      at("LogFile.flush", "await withDiskTurn(logTurns, () => flushFile(this.fd))"),
+      'process.getBuiltinModule("node:fs").fdatasyncSync(this.fd)',
+    ],
   ]),
   ...faults(
     "src/files/locks/stale-locks.ts",

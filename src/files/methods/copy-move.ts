@@ -104,7 +104,7 @@ async function copyInto(transfer: Transfer): Promise<void> {
   using room = await reserve(transfer)
   await using copied = await copyToStaging(transfer, room)
   const { staged } = copied
-  using properties = await stageProperties(transfer)
+  await using properties = await stageProperties(transfer)
   using _lock = await lockEntries(transfer)
   await request.assertStillAllowed()
   using endpoints = await checkedEndpoints(transfer)
@@ -119,7 +119,7 @@ async function copyInto(transfer: Transfer): Promise<void> {
   room.commit(room.written, { replaced })
   if (transfer.isMove) await request.context.staging.discard(endpoints.source.parent, endpoints.source.name)
   updateStorage(transfer, endpoints)
-  finish(transfer, endpoints.target, properties)
+  await finish(transfer, endpoints.target, properties)
 }
 
 /** No other request changes the entries until the change is made. */
@@ -131,7 +131,7 @@ function lockEntries({ request, target, isMove }: Transfer): Promise<Disposable>
 async function stageProperties({ request, target, isMove, isShallow, isGuest }: Transfer): Promise<StagedProperties | undefined> {
   if (isMove) return undefined
   const { deadProperties, scheduler } = request.context
-  const copied = { path: request.path, to: joinPath(target.names), deep: !isShallow, isGuest }
+  const copied = { path: request.path, to: joinPath(target.names), deep: !isShallow, isGuest, person: request.userId }
   return await deadProperties.stageCopy(copied, new Yielder(scheduler, request.userId))
 }
 
@@ -202,7 +202,7 @@ async function tryRename(transfer: Transfer): Promise<boolean> {
     throw error
   }
   if (target.stats) storage.recordRemoval(transfer.accounts.target, target.stats)
-  finish(transfer, target)
+  await finish(transfer, target)
   return true
 }
 
@@ -214,12 +214,12 @@ async function replace({ request, target }: Transfer, endpoints: Endpoints, move
   else await staging.replace({ parent, name }, () => move({ parent, name }))
   if (!stats) return
   for (const lock of locks.locksBelow(joinPath(target.names))) locks.release(lock)
-  deadProperties.remove(joinPath(target.names))
+  await deadProperties.remove(joinPath(target.names), request.userId)
 }
 
-function finish({ request, target, isMove, isGuest }: Transfer, location: EntryLocation, copied?: StagedProperties): void {
+async function finish({ request, target, isMove, isGuest }: Transfer, location: EntryLocation, copied?: StagedProperties): Promise<void> {
   const { locks, deadProperties } = request.context
-  deadProperties.move(copied?.path ?? request.path, joinPath(target.names), { isGuest })
+  await deadProperties.move(copied?.path ?? request.path, joinPath(target.names), { person: request.userId, isGuest })
   if (isMove) locks.releaseTree(request.path)
   sendEmpty(request.response, location.stats ? 204 : 201)
 }

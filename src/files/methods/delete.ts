@@ -31,7 +31,7 @@ async function removeNow(request: DavRequest, account: string | undefined): Prom
   const removed = await staging.discard(location.parent, location.name)
   storage.recordRemoval(account, location.stats)
   locks.releaseTree(request.path)
-  deadProperties.remove(request.path)
+  await deadProperties.remove(request.path, request.userId)
   return removed
 }
 

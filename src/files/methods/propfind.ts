@@ -24,7 +24,7 @@ export async function propfind(request: DavRequest): Promise<void> {
   request.sendContinue()
   const wanted = parsePropfind(await readXmlBody(request))
   if (depth !== "0") await request.context.scheduler.waitForSlot(request.userId)
-  const render = createResponseRenderer(wanted, request.context)
+  const render = await createResponseRenderer(wanted, request.context)
   const maxEntries = depth === "infinity" ? request.context.limits.maxDeepEntries : Number.POSITIVE_INFINITY
   if (depth === "infinity") {
     const count = counter(maxEntries)

@@ -40,7 +40,7 @@ export async function proppatch(request: DavRequest): Promise<void> {
   const isGuest = !(await request.isOwner())
   const { deadProperties, staleProperties, scheduler } = request.context
   const changes = wanted.map((one) => ({ key: propertyKey(one), value: one.value }))
-  if (!deadProperties.hasRoomFor(request.path, changes, { isGuest }))
+  if (!(await deadProperties.hasRoomFor(request.path, changes, { isGuest })))
     await staleProperties.removeAround(request.path, { root: request.root, yielder: new Yielder(scheduler, request.userId) })
   using _lock = await request.lockPaths(request.names)
   await request.assertWritable()
@@ -49,7 +49,7 @@ export async function proppatch(request: DavRequest): Promise<void> {
   await request.assertWritable()
   const isProtected = (one: PropertyName) => one.ns === davNamespace
   const refused = wanted.some(isProtected)
-  if (!refused) deadProperties.patch(request.path, changes, { isGuest })
+  if (!refused) await deadProperties.patch(request.path, changes, { person: request.userId, isGuest })
   const stats = refused
     ? [
         propstat(wanted.filter(isProtected), protectedStatus),

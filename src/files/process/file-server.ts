@@ -114,7 +114,7 @@ export class FileServer implements AsyncDisposable {
     await this.#context.storage[Symbol.asyncDispose]()
     await this.#context.staging[Symbol.asyncDispose]()
     this.#context.uploads[Symbol.dispose]()
-    this.#context.deadProperties[Symbol.dispose]()
+    await this.#context.deadProperties[Symbol.asyncDispose]()
     this.#context.root[Symbol.dispose]()
   }
 }

@@ -23,21 +23,21 @@ function open(folder = mkdtempSync(join(tmpdir(), "quayside-properties-"))) {
   mkdirSync(join(folder, ".quayside"), { recursive: true })
   const root = DirectoryHandle.open(folder)
   const properties = new DeadProperties(root)
-  const dispose = () => {
-    properties[Symbol.dispose]()
+  const dispose = async () => {
+    await properties[Symbol.asyncDispose]()
     root[Symbol.dispose]()
     rmSync(folder, { recursive: true, force: true })
   }
-  return { folder, properties, [Symbol.dispose]: dispose }
+  return { folder, properties, [Symbol.asyncDispose]: dispose }
 }
 
 const large = { key: "urn:x large", value: "v".repeat(60_000) }
 
 /** Stores large properties until one is refused; returns how many there are. */
-function fill(properties: DeadProperties, folder: string): number {
+async function fill(properties: DeadProperties, folder: string): Promise<number> {
   for (let i = 0; ; i += 1) {
     try {
-      properties.patch(`${folder}/${i}`, [large])
+      await properties.patch(`${folder}/${i}`, [large])
     } catch (error) {
       assert.equal((error as { code?: string }).code, "storage_full")
       return i
@@ -53,63 +53,63 @@ test("a path's properties count for its home or its top directory", () => {
   assert.equal(budgetOwner("/"), "/")
 })
 
-test("one owner's full budget does not limit another's", () => {
-  using it = open()
-  const count = fill(it.properties, "/users/ann")
+test("one owner's full budget does not limit another's", async () => {
+  await using it = open()
+  const count = await fill(it.properties, "/users/ann")
   assert.ok(count * 60_000 <= storedPropertyBytes.value && (count + 1) * 60_200 > storedPropertyBytes.value, `${count}`)
-  assert.equal(fill(it.properties, "/users/bob"), count)
-  assert.throws(() => it.properties.patch("/users/ann/deep/er", [large]), { code: "storage_full" })
-  it.properties.patch("/sets/a", [large])
+  assert.equal(await fill(it.properties, "/users/bob"), count)
+  await assert.rejects(() => it.properties.patch("/users/ann/deep/er", [large]), { code: "storage_full" })
+  await it.properties.patch("/sets/a", [large])
 })
 
-test("the number of properties is bounded, too", () => {
-  using it = open()
+test("the number of properties is bounded, too", async () => {
+  await using it = open()
   for (let i = 0; i * 250 < storedProperties.value; i += 1) {
     const changes = Array.from({ length: 250 }, (_, n) => ({ key: `k ${n}`, value: "" }))
-    it.properties.patch(`/users/ann/${i}`, changes)
+    await it.properties.patch(`/users/ann/${i}`, changes)
   }
-  assert.throws(() => it.properties.patch("/users/ann/x", [{ key: "k x", value: "" }]), { code: "storage_full" })
-  it.properties.patch("/users/ann/1", [{ key: "k 1", value: "another" }])
+  await assert.rejects(() => it.properties.patch("/users/ann/x", [{ key: "k x", value: "" }]), { code: "storage_full" })
+  await it.properties.patch("/users/ann/1", [{ key: "k 1", value: "another" }])
 })
 
-test("with a full budget properties can be removed, replaced by shorter ones, moved and deleted", () => {
-  using it = open()
-  fill(it.properties, "/users/ann")
-  const refused = () => assert.throws(() => it.properties.patch("/users/ann/too-much", [large]), { code: "storage_full" })
-  it.properties.patch("/users/ann/0", [{ key: large.key, value: "short" }])
-  it.properties.patch("/users/ann/new", [large])
-  refused()
-  it.properties.patch("/users/ann/1", [{ key: large.key, value: null }])
-  it.properties.patch("/users/ann/1", [large])
-  refused()
-  it.properties.move("/users/ann/2", "/users/ann/a-longer-name-than-before")
-  assert.equal(it.properties.all()?.get("/users/ann/a-longer-name-than-before")?.size, 1)
-  it.properties.remove("/users/ann/3")
-  it.properties.patch("/users/ann/3", [large])
-  refused()
+test("with a full budget properties can be removed, replaced by shorter ones, moved and deleted", async () => {
+  await using it = open()
+  await fill(it.properties, "/users/ann")
+  const refused = () => assert.rejects(() => it.properties.patch("/users/ann/too-much", [large]), { code: "storage_full" })
+  await it.properties.patch("/users/ann/0", [{ key: large.key, value: "short" }])
+  await it.properties.patch("/users/ann/new", [large])
+  await refused()
+  await it.properties.patch("/users/ann/1", [{ key: large.key, value: null }])
+  await it.properties.patch("/users/ann/1", [large])
+  await refused()
+  await it.properties.move("/users/ann/2", "/users/ann/a-longer-name-than-before")
+  assert.equal((await it.properties.all())?.get("/users/ann/a-longer-name-than-before")?.size, 1)
+  await it.properties.remove("/users/ann/3")
+  await it.properties.patch("/users/ann/3", [large])
+  await refused()
 })
 
 async function copy(properties: DeadProperties, path: string, to: string): Promise<void> {
-  using staged = await properties.stageCopy({ path, to, deep: true }, new Yielder())
-  properties.move(staged.path, to)
+  await using staged = await properties.stageCopy({ path, to, deep: true }, new Yielder())
+  await properties.move(staged.path, to)
 }
 
 test("copied and moved properties count for the new owner, and are lost if they exceed the budget", async () => {
-  using it = open()
-  const count = fill(it.properties, "/users/ann/d")
+  await using it = open()
+  const count = await fill(it.properties, "/users/ann/d")
   await copy(it.properties, "/users/ann/d/0", "/users/ann/copy")
-  assert.equal(it.properties.all()?.get("/users/ann/copy") !== undefined, false)
+  assert.equal((await it.properties.all())?.get("/users/ann/copy") !== undefined, false)
   await copy(it.properties, "/users/ann/d", "/users/bob/d")
-  assert.equal(it.properties.all()?.get("/users/bob/d/0") !== undefined, true)
-  assert.throws(() => it.properties.patch("/users/bob/new", [large]), { code: "storage_full" })
-  it.properties.move("/users/ann/d/1", "/users/bob/moved")
-  assert.equal(it.properties.all()?.get("/users/bob/moved") !== undefined, false)
-  assert.equal(it.properties.all()?.get("/users/ann/d/1") !== undefined, false)
-  it.properties.patch("/users/ann/d/1", [large])
-  assert.equal([...(it.properties.all() ?? [])].length, 2 * count)
-  using next = new DeadProperties(DirectoryHandle.open(it.folder))
-  assert.equal([...(next.all() ?? [])].length, 2 * count, "the next process knows the same")
-  assert.throws(() => next.patch("/users/ann/new", [large]), { code: "storage_full" })
+  assert.equal((await it.properties.all())?.get("/users/bob/d/0") !== undefined, true)
+  await assert.rejects(() => it.properties.patch("/users/bob/new", [large]), { code: "storage_full" })
+  await it.properties.move("/users/ann/d/1", "/users/bob/moved")
+  assert.equal((await it.properties.all())?.get("/users/bob/moved") !== undefined, false)
+  assert.equal((await it.properties.all())?.get("/users/ann/d/1") !== undefined, false)
+  await it.properties.patch("/users/ann/d/1", [large])
+  assert.equal([...((await it.properties.all()) ?? [])].length, 2 * count)
+  await using next = new DeadProperties(DirectoryHandle.open(it.folder))
+  assert.equal([...((await next.all()) ?? [])].length, 2 * count, "the next process knows the same")
+  await assert.rejects(() => next.patch("/users/ann/new", [large]), { code: "storage_full" })
 })
 
 const skip = process.getuid?.() !== 0 && "needs the right to mount"
@@ -118,20 +118,20 @@ test("properties are removed on a full disk", { skip }, async () => {
   await using disk = await smallDisk(256)
   mkdirSync(join(disk.path, ".quayside"))
   using root = DirectoryHandle.open(disk.path)
-  using properties = new DeadProperties(root)
-  properties.patch("/users/ann/a", [{ key: "k a", value: "a" }])
+  await using properties = new DeadProperties(root)
+  await properties.patch("/users/ann/a", [{ key: "k a", value: "a" }])
   disk.fillUp()
   const long = "k".repeat(100_000)
-  properties.patch("/users/ann/a", [
+  await properties.patch("/users/ann/a", [
     { key: "k a", value: null },
     { key: long, value: null },
   ])
-  assert.equal(properties.all(), undefined)
+  assert.equal(await properties.all(), undefined)
   await disk.makeRoom()
-  properties.patch("/users/ann/b", [{ key: "k b", value: "b" }])
-  using next = new DeadProperties(root)
+  await properties.patch("/users/ann/b", [{ key: "k b", value: "b" }])
+  await using next = new DeadProperties(root)
   assert.deepEqual(
-    [...(next.all() ?? [])].map(([path]) => path),
+    [...((await next.all()) ?? [])].map(([path]) => path),
     ["/users/ann/b"],
   )
 })

@@ -1,29 +1,19 @@
-import {
-  closeSync,
-  constants,
-  fdatasync,
-  fdatasyncSync,
-  fstatSync,
-  ftruncateSync,
-  readSync,
-  renameSync,
-  unlinkSync,
-  writeFileSync,
-} from "node:fs"
-import { StringDecoder } from "node:string_decoder"
-import { promisify } from "node:util"
-import { Yielder } from "#kit"
+import { constants } from "node:fs"
+import { OwnerQueue, Yielder } from "#kit"
 import { fileFailure } from "../failures.ts"
 import { reservedDirectory } from "../requests/address.ts"
+import type { TurnOwner } from "../requests/disk-turns.ts"
 import type { DirectoryHandle } from "../tree/directory-handle.ts"
-import { ignoreErrors } from "../tree/ignore-errors.ts"
+import { TreeDirectory } from "../tree/tree-directory.ts"
+import { LogFile, logTurns } from "./log-file.ts"
 import { type PropertyChange, PropertyTable, type StoredProperties } from "./property-table.ts"
 
 const fileName = "properties.jsonl"
-const nextFileName = `${fileName}.new`
+/** Another name than that of a rewritten log: a compaction that has no effect may still write. */
+const compactedName = `${fileName}.new`
+const rewrittenName = `${fileName}.rewritten`
 /** A longer log is compacted when less than half of its lines are still valid. */
 const compactionBytes = 2 ** 20
-const readChunkBytes = 65_536
 /** Characters in one write. */
 const sliceCharacters = 65_536
 
@@ -32,19 +22,19 @@ const sliceCharacters = 65_536
  * its last line. Compaction replays the log as it was into a second table, while requests append
  * to it, and writes that table to a new log. So no request waits for everybody's properties.
  */
-export class PropertyLog implements Disposable {
-  readonly #root: DirectoryHandle
+export class PropertyLog implements AsyncDisposable {
+  readonly #root: TreeDirectory
   readonly #report: (error: unknown) => void
-  #fd: number | undefined
-  #bytes = 0
+  readonly #turns = new OwnerQueue(1)
+  readonly #turnsOfPeople = new OwnerQueue(Number.POSITIVE_INFINITY, 1)
+  /** Undefined before the first change, and once the log was replaced or closed. */
+  #file: LogFile | undefined
   /** Length of the log after the last compaction. */
   #compacted = 0
   #compaction: Promise<void> | undefined
-  /** Changes when another file becomes the log, and at the end. */
-  #generation = 0
 
   constructor(root: DirectoryHandle, report: (error: unknown) => void) {
-    this.#root = root
+    this.#root = TreeDirectory.of(root, logTurns)
     this.#report = report
   }
 
@@ -53,159 +43,168 @@ export class PropertyLog implements Disposable {
     return this.#compaction
   }
 
-  /** All changes so far. */
-  *read(): Generator<PropertyChange> {
-    using log = this.#openToRead()
-    if (!log) return
-    this.#bytes = fstatSync(log.fd).size
-    yield* changesIn(log.fd, 0, this.#bytes)
+  /**
+   * Waits for earlier changes; disposing ends this one. Of each person's changes one waits for
+   * those of others, so nobody waits for all of them.
+   */
+  async acquire(person: TurnOwner): Promise<Disposable> {
+    using stack = new DisposableStack()
+    stack.use(await this.#turnsOfPeople.acquire(String(person)))
+    stack.use(await this.#turns.acquire())
+    return stack.move()
   }
 
-  /** Appends all of them or, when the disk is full, none. */
-  append(entries: readonly PropertyChange[]): void {
-    const text = textOf(entries)
-    append(this.#open(), text)
-    this.#bytes += Buffer.byteLength(text)
-    if (this.#bytes > Math.max(compactionBytes, 2 * this.#compacted)) this.#compaction ??= this.#compactLater()
+  /** The properties after all changes so far. */
+  async read(): Promise<PropertyTable> {
+    const table = new PropertyTable()
+    using reserved = await this.#openReserved()
+    await using log = await openExisting(reserved)
+    if (log) await replay(log, log.size, table)
+    return table
   }
 
-  /** Replaces a log that lacks changes with one that contains these properties only. */
-  rewrite(properties: StoredProperties): void {
-    using reserved = this.#root.openDirectory(reservedDirectory)
-    using next = new NextLog(reserved)
-    for (const entries of inSlices(properties)) next.append(textOf(entries))
-    fdatasyncSync(next.fd)
-    this.#replace(next)
+  /** Appends all of them or, when the disk is full, none. The caller has a turn. */
+  async append(entries: readonly PropertyChange[]): Promise<void> {
+    const log = await this.#open()
+    await log.append(textOf(entries))
+    if (log.size > Math.max(compactionBytes, 2 * this.#compacted)) this.#compaction ??= this.#compactLater(log)
   }
 
-  async #compactLater(): Promise<void> {
+  /**
+   * Replaces a log that lacks changes with one that contains these properties only. The caller has
+   * a turn. A compaction under way ends without effect.
+   */
+  async rewrite(properties: StoredProperties): Promise<void> {
+    await this.#close()
+    using reserved = await this.#openReserved()
+    await using next = await NextLog.create(reserved, rewrittenName)
+    for (const entries of inSlices(properties)) await next.file.append(textOf(entries))
+    await next.file.flush()
+    await next.replaceLog()
+    this.#compacted = next.file.size
+  }
+
+  async #compactLater(log: LogFile): Promise<void> {
     try {
-      await this.#compact()
+      await this.#compact(log)
     } catch (error) {
       // The next attempt follows when the log has doubled.
-      this.#compacted = this.#bytes
+      if (this.#file === log) this.#compacted = log.size
       if (fileFailure(error)?.code !== "storage_full") this.#report(error)
     } finally {
       this.#compaction = undefined
     }
   }
 
-  async #compact(): Promise<void> {
-    const generation = this.#generation
-    const isObsolete = () => this.#generation !== generation
-    const length = this.#bytes
-    const yielder = new Yielder()
+  async #compact(log: LogFile): Promise<void> {
+    const isObsolete = () => this.#file !== log
+    let at = log.size
     const table = new PropertyTable()
-    await yielder.nextSlice()
-    if (isObsolete()) return
-    using reserved = this.#root.openDirectory(reservedDirectory)
-    using old = this.#openToRead()
+    using reserved = await this.#openReserved()
+    await using old = await openExisting(reserved)
     if (!old) return
-    for (const change of changesIn(old.fd, 0, length)) {
-      table.apply(change)
-      await yielder.pause()
-    }
-    using next = new NextLog(reserved)
+    await replay(old, at, table, isObsolete)
+    if (isObsolete()) return
+    await using next = await NextLog.create(reserved, compactedName)
     for (const entries of inSlices(table)) {
-      next.append(textOf(entries))
-      await yielder.nextSlice()
+      await next.file.append(textOf(entries))
       if (isObsolete()) return
     }
-    await promisify(fdatasync)(next.fd)
-    const compacted = next.bytes
-    for (let at = length; at < this.#bytes; ) {
-      if (isObsolete()) return
-      at += next.appendFrom(old.fd, at)
-      if (this.#bytes - at > sliceCharacters) await yielder.nextSlice()
-    }
-    if (!isObsolete()) this.#replace(next, compacted)
-  }
-
-  /** `compacted`: the length without what was appended meanwhile. */
-  #replace(next: NextLog, compacted = next.bytes): void {
-    next.moveTo(fileName)
-    this[Symbol.dispose]()
-    this.#bytes = next.bytes
+    await next.file.flush()
+    const compacted = next.file.size
+    while (!isObsolete() && log.size - at > sliceCharacters) at += await next.appendFrom(old, at, log.size)
+    using _turn = await this.#turns.acquire()
+    if (isObsolete()) return
+    while (at < log.size) at += await next.appendFrom(old, at, log.size)
+    await next.replaceLog()
+    await this.#close()
     this.#compacted = compacted
   }
 
-  #openToRead(): (Disposable & { fd: number }) | undefined {
-    try {
-      using reserved = this.#root.openDirectory(reservedDirectory)
-      const fd = reserved.open(fileName, constants.O_RDONLY)
-      if (fstatSync(fd).isFile()) return { fd, [Symbol.dispose]: () => closeSync(fd) }
-      closeSync(fd)
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error
+  #openReserved(): Promise<TreeDirectory> {
+    return this.#root.openDirectory(reservedDirectory)
+  }
+
+  async #open(): Promise<LogFile> {
+    if (this.#file) return this.#file
+    using reserved = await this.#openReserved()
+    this.#file = await LogFile.open(reserved, fileName, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT)
+    return this.#file
+  }
+
+  async #close(): Promise<void> {
+    const log = this.#file
+    this.#file = undefined
+    await log?.[Symbol.asyncDispose]()
+  }
+
+  /** Closes the file after the present change; a compaction under way ends without effect. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    {
+      using _turn = await this.#turns.acquire()
+      await this.#close()
     }
+    await this.#compaction
+  }
+}
+
+/** The log that will replace the present one. Disposing it removes the file unless it did. */
+class NextLog implements AsyncDisposable {
+  readonly file: LogFile
+  readonly #reserved: TreeDirectory
+  readonly #name: string
+  #isLog = false
+
+  private constructor(file: LogFile, reserved: TreeDirectory, name: string) {
+    this.file = file
+    this.#reserved = reserved
+    this.#name = name
+  }
+
+  static async create(reserved: TreeDirectory, name: string): Promise<NextLog> {
+    const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_APPEND
+    return new NextLog(await LogFile.open(reserved, name, flags), reserved, name)
+  }
+
+  /** Appends a part of what another log has between these positions; returns its length. */
+  async appendFrom(log: LogFile, start: number, end: number): Promise<number> {
+    const piece = await log.read(start, end)
+    if (piece.length === 0) throw new Error(`The log of properties ends before ${start}`)
+    await this.file.append(piece)
+    return piece.length
+  }
+
+  async replaceLog(): Promise<void> {
+    await this.#reserved.rename(this.#name, this.#reserved, fileName)
+    this.#isLog = true
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.file[Symbol.asyncDispose]()
+    if (!this.#isLog) await this.#reserved.unlink(this.#name).catch(() => {})
+  }
+}
+
+/** Opens the log to read it, if there is one. */
+async function openExisting(reserved: TreeDirectory): Promise<LogFile | undefined> {
+  try {
+    return await LogFile.open(reserved, fileName, constants.O_RDONLY)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error
     return undefined
   }
-
-  #open(): number {
-    if (this.#fd !== undefined) return this.#fd
-    using reserved = this.#root.openDirectory(reservedDirectory)
-    this.#fd = reserved.open(fileName, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT, 0o600)
-    return this.#fd
-  }
-
-  /** Closes the file; a compaction under way ends without effect. */
-  [Symbol.dispose](): void {
-    this.#generation += 1
-    if (this.#fd !== undefined) closeSync(this.#fd)
-    this.#fd = undefined
-  }
 }
 
-/** The log that will replace the present one. Disposing it removes the file unless it was moved. */
-class NextLog implements Disposable {
-  readonly fd: number
-  readonly #reserved: DirectoryHandle
-  #isMoved = false
-  bytes = 0
-
-  constructor(reserved: DirectoryHandle) {
-    this.#reserved = reserved
-    this.fd = reserved.open(nextFileName, constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_APPEND, 0o600)
+/** Applies the changes in the first bytes of a log, in slices, until it is obsolete. */
+async function replay(log: LogFile, end: number, table: PropertyTable, isObsolete = () => false): Promise<void> {
+  const yielder = new Yielder()
+  for await (const changes of log.changes(end)) {
+    for (const change of changes) {
+      table.apply(change)
+      await yielder.pause()
+    }
+    if (isObsolete()) return
   }
-
-  append(text: string | Buffer): void {
-    writeFileSync(this.fd, text)
-    this.bytes += Buffer.byteLength(text)
-  }
-
-  /** Appends a part of another file, from this position on; returns its length. */
-  appendFrom(fd: number, position: number): number {
-    const piece = Buffer.allocUnsafe(readChunkBytes)
-    const count = readSync(fd, piece, 0, piece.length, position)
-    if (count === 0) throw new Error(`The log of properties ends before ${position}`)
-    this.append(piece.subarray(0, count))
-    return count
-  }
-
-  moveTo(name: string): void {
-    renameSync(this.#reserved.pathTo(nextFileName), this.#reserved.pathTo(name))
-    this.#isMoved = true
-  }
-
-  [Symbol.dispose](): void {
-    closeSync(this.fd)
-    if (!this.#isMoved) ignoreErrors(() => unlinkSync(this.#reserved.pathTo(nextFileName)))
-  }
-}
-
-function* changesIn(fd: number, start: number, end: number): Generator<PropertyChange> {
-  const piece = Buffer.allocUnsafe(readChunkBytes)
-  const decoder = new StringDecoder("utf8")
-  let rest = ""
-  for (let at = start; at < end; ) {
-    const count = readSync(fd, piece, 0, Math.min(piece.length, end - at), at)
-    if (count === 0) break
-    at += count
-    const lines = (rest + decoder.write(piece.subarray(0, count))).split("\n")
-    rest = lines.pop() ?? ""
-    for (const line of lines) yield* parse(line)
-  }
-  yield* parse(rest)
 }
 
 /** The changes that set these properties, in parts of limited length. */
@@ -225,26 +224,7 @@ export function* inSlices(properties: Iterable<[string, ReadonlyMap<string, stri
   if (slice.length > 0) yield slice
 }
 
-/** Writes all or nothing; the kernel alone would write the part that fits. */
-function append(fd: number, text: string): void {
-  const { size } = fstatSync(fd)
-  try {
-    writeFileSync(fd, text)
-  } catch (error) {
-    ftruncateSync(fd, size)
-    throw error
-  }
-}
-
 /** Ends a line that a crash truncated, so that new entries begin on their own line. */
 function textOf(entries: readonly PropertyChange[]): string {
   return `\n${entries.map((entry) => JSON.stringify(entry)).join("\n")}\n`
-}
-
-function parse(line: string): [PropertyChange] | [] {
-  try {
-    return line === "" ? [] : [JSON.parse(line) as PropertyChange]
-  } catch {
-    return []
-  }
 }

@@ -14,11 +14,11 @@ export interface ResponseRenderer {
  * Creates the function that writes one `response` element. The parts that are the same for all
  * entries are computed once.
  */
-export function createResponseRenderer(propfind: PropfindRequest, context: FilesContext): ResponseRenderer {
+export async function createResponseRenderer(propfind: PropfindRequest, context: FilesContext): Promise<ResponseRenderer> {
   const live = liveOnes(propfind, context)
   const namesOnly = propfind.kind === "names"
   const prefixes = prefixesOf(propfind, context)
-  const dead = deadRenderer(propfind, context, prefixes)
+  const dead = await deadRenderer(propfind, context, prefixes)
   const href = hrefs()
   const response = (resource: DavResource) => {
     const parts = { found: "", absent: "" }
@@ -53,12 +53,12 @@ function liveOnes(propfind: PropfindRequest, { liveProperties }: FilesContext): 
 }
 
 /** Properties that clients stored. Skips the lookup if the table is empty. */
-function deadRenderer(
+async function deadRenderer(
   propfind: PropfindRequest,
   { liveProperties, deadProperties }: FilesContext,
   prefixes: ReadonlyMap<string, string>,
-): (resource: DavResource, parts: Parts) => void {
-  const store = deadProperties.all()
+): Promise<(resource: DavResource, parts: Parts) => void> {
+  const store = await deadProperties.all()
   if (propfind.kind === "some") {
     const wanted = propfind.names
       .filter((name) => !liveProperties.has(propertyKey(name)))

@@ -80,10 +80,10 @@ test("an entry that a request is just moving keeps its properties", async (t) =>
   t.after(() => rmSync(folder, { recursive: true }))
   mkdirSync(join(folder, ".quayside"))
   using root = DirectoryHandle.open(folder)
-  using properties = new DeadProperties(root)
+  await using properties = new DeadProperties(root)
   const locks = new PathLocks()
-  properties.patch("/sets/moved", [{ key: "k", value: "" }])
-  properties.patch("/sets/gone", [{ key: "k", value: "" }])
+  await properties.patch("/sets/moved", [{ key: "k", value: "" }])
+  await properties.patch("/sets/gone", [{ key: "k", value: "" }])
   const moving = await locks.acquire([["sets", "moved"]])
   const checking = new StaleProperties(properties, locks).removeAround("/sets/moved", {
     root: TreeDirectory.of(root, 1),
@@ -94,7 +94,7 @@ test("an entry that a request is just moving keeps its properties", async (t) =>
   moving[Symbol.dispose]()
   await checking
   assert.deepEqual(
-    [...(properties.all() ?? [])].map(([path]) => path),
+    [...((await properties.all()) ?? [])].map(([path]) => path),
     ["/sets/moved"],
   )
 })

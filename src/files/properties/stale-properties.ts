@@ -45,7 +45,7 @@ export class StaleProperties {
   }
 
   async #check(owner: string, { root, yielder }: Caller): Promise<void> {
-    for (const [path] of this.#properties.entriesWithin(owner)) {
+    for (const [path] of await this.#properties.entriesWithin(owner)) {
       const names = splitPath(path)
       if (!(await exists(root, names))) await this.#removeUnlessMade(root, path, names)
       await yielder.pause()
@@ -55,7 +55,7 @@ export class StaleProperties {
   /** A request may just be moving the entry, and its properties next. */
   async #removeUnlessMade(root: TreeDirectory, path: string, names: readonly string[]): Promise<void> {
     using _lock = await this.#pathLocks.acquire([names])
-    if (!(await exists(root, names))) this.#properties.remove(path)
+    if (!(await exists(root, names))) await this.#properties.remove(path, root.owner)
   }
 }
 

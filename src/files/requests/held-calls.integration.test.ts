@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import { linkSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { stat } from "node:fs/promises"
 import { join } from "node:path"
 import { after, before, describe, test } from "node:test"
 import { setTimeout as pause } from "node:timers/promises"
@@ -26,6 +27,10 @@ interface Row {
   name: string
   send(server: TestFilesServer, directory: string): Promise<unknown>
   result: unknown
+  /** Names whose calls are held. Default: the directory's. */
+  names?: readonly string[]
+  /** The kind of calls that are held. Default: any. */
+  kind?: string
 }
 
 /** `DIR` in a header is the directory. */
@@ -91,6 +96,37 @@ const rows: Row[] = [
   operation("removeTree", (tree, at) => tree.removeTree(`${at}/folder`), undefined),
   operation("countStorage", async (tree, at) => (await tree.countStorage(accountOf(at))).refused, 0),
 ]
+/** The log of stored properties, and the next one. */
+const propertyLogs = ["properties.jsonl", "properties.jsonl.new"]
+/** Requests that change stored properties: their calls on the log are held, too. */
+const propertyRows = [
+  request("PROPPATCH of a file with properties", "PROPPATCH", "file", 207, { body: patch }),
+  request("DELETE of a file with properties", "DELETE", "file", 204),
+  request("MOVE of a file with properties", "MOVE", "file", 201, to("new")),
+  request("COPY of a file with properties", "COPY", "file", 201, to("new")),
+].map(
+  ({ name, send, result }): Row => ({
+    name,
+    async send(server, directory) {
+      await server.ask("PROPPATCH", `${directory}/file`, { user: "mal", body: patch })
+      return await send(server, directory)
+    },
+    result,
+    names: propertyLogs,
+  }),
+)
+const largePatch = patch.replace("1", "x".repeat(60_000))
+
+/** Requests after which the log of properties is compacted, until it is. */
+async function compactLog(server: TestFilesServer, directory: string): Promise<void> {
+  const log = join(server.root, ".quayside/properties.jsonl")
+  for (let i = 0; i < 20; i += 1) await server.ask("PROPPATCH", `${directory}/file`, { user: "mal", body: largePatch })
+  await eventually("the log is compacted", async () => (await stat(log)).size < 2 ** 20)
+  await server.ask("DELETE", `${directory}/file`, { user: "mal" })
+}
+const compactionRows = ["create", "read", "fsync", "rename"].map(
+  (kind): Row => ({ name: `the compaction of properties (${kind})`, send: compactLog, result: undefined, names: propertyLogs, kind }),
+)
 const refusedUpload = request("a resumable upload that is refused", "POST", "file", 409, { headers: { ...tus, "upload-length": "1" } })
 const upload: Row = {
   name: "a resumable upload",
@@ -140,6 +176,8 @@ class HeldServer implements AsyncDisposable {
     server.authority.add("mal")
     mkdirSync(join(server.root, "users/mal"), { recursive: true })
     writeFileSync(server.at("file"), "content")
+    // From now on the properties are in memory.
+    await server.ask("PROPFIND", "/users/ann/file")
     stack.move()
     return new HeldServer(files, server)
   }
@@ -180,13 +218,13 @@ class HeldServer implements AsyncDisposable {
 
   /** Returns the kind of the call during which `check` ran; undefined: none was held. */
   async #whileHeld(
-    { send, result }: Row,
+    { send, result, names, kind }: Row,
     how: { count: number; index?: number; kind?: string },
     check: (held: HeldCalls) => Promise<void>,
   ) {
     const { count, ...which } = how
     const directories = Array.from({ length: count }, () => this.#makeDirectory())
-    const held = await this.#files.hold({ names: directories.map(({ name }) => name), ...which })
+    const held = await this.#files.hold({ names: names ?? directories.map(({ name }) => name), ...(kind && { kind }), ...which })
     const answers = directories.map(({ path }) => send(this.#server, path))
     const call = await Promise.race([held.first, this.#settled(answers)])
     try {
@@ -257,7 +295,7 @@ function threadStacks(): string {
 /** On one file system with others, a held call may hold the lock of a folder that they need. */
 const homes = [
   { place: "mal's home", heldPart: "users/mal", rows: [...rows, refusedUpload], hasMany: true },
-  { place: "the files root", heldPart: ".", rows: [...rows, upload], hasMany: false },
+  { place: "the files root", heldPart: ".", rows: [...rows, ...propertyRows, ...compactionRows, upload], hasMany: false },
 ]
 
 for (const { place, heldPart, rows, hasMany } of homes) {
@@ -272,6 +310,7 @@ for (const { place, heldPart, rows, hasMany } of homes) {
     for (const row of rows) {
       test(`others are served, for each call of ${row.name}`, async () => {
         const kinds = await server.holdEachCall(row)
+        if (row.kind !== undefined) assert.ok(kinds.has(row.kind))
         for (const kind of kinds) allKinds.add(kind)
         if (hasMany) for (const kind of kinds) await server.holdCallsOfMany(row, kind)
       })

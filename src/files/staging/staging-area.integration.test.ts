@@ -202,25 +202,25 @@ test("stored properties survive a restart, a truncated line and the rewriting of
   await using _place = new StagingArea(root, report)
   const file = join(path, ".quayside/properties.jsonl")
   {
-    using first = new DeadProperties(root)
-    first.patch("/a", [{ key: "urn:x color", value: "<blue/>" }])
-    first.patch("/a/b", [{ key: "urn:x size", value: "<one/>" }])
+    await using first = new DeadProperties(root)
+    await first.patch("/a", [{ key: "urn:x color", value: "<blue/>" }])
+    await first.patch("/a/b", [{ key: "urn:x size", value: "<one/>" }])
   }
   writeFileSync(file, '{"set":"/a","key":"urn:x cut', { flag: "a" })
   {
-    using second = new DeadProperties(root)
+    await using second = new DeadProperties(root)
     for (let i = 0; i < 3_000; i += 1) {
-      second.patch("/churn", [{ key: "urn:x n", value: `<n>${"x".repeat(1_000)}${i}</n>` }])
+      await second.patch("/churn", [{ key: "urn:x n", value: `<n>${"x".repeat(1_000)}${i}</n>` }])
       await second.compaction
     }
-    second.move("/a", "/c")
-    using staged = await second.stageCopy({ path: "/c", to: "/d", deep: false }, new Yielder())
-    second.move(staged.path, "/d")
-    second.remove("/churn")
+    await second.move("/a", "/c")
+    await using staged = await second.stageCopy({ path: "/c", to: "/d", deep: false }, new Yielder())
+    await second.move(staged.path, "/d")
+    await second.remove("/churn")
   }
-  using third = new DeadProperties(root)
+  await using third = new DeadProperties(root)
   assert.deepEqual(
-    [...(third.all() ?? [])].map(([at, stored]) => [at, [...stored]]),
+    [...((await third.all()) ?? [])].map(([at, stored]) => [at, [...stored]]),
     [
       ["/c", [["urn:x color", "<blue/>"]]],
       ["/c/b", [["urn:x size", "<one/>"]]],

@@ -34,7 +34,7 @@ test("a person's copies of code wait for each other and not for another person's
     begun.push(account)
     return end
   }
-  using properties = new DeadProperties(root)
+  await using properties = new DeadProperties(root)
   const tree = new LocalFileTree({ root, staging, storage: { reserve } as unknown as StorageLedger, properties })
   const copy = (account: string, i: number) =>
     tree.run({ op: "copyTree", from: "/code", to: `/${account}${i}`, limits: {}, replace: true, maxMs: 60_000, account }, {})

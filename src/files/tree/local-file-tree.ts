@@ -88,7 +88,7 @@ export class LocalFileTree {
     try {
       using parent = await this.#rootFor(path).openDescendant(names.slice(0, -1))
       await parent.removeDirectory(names.at(-1) ?? "")
-      this.#properties.remove(joinPath(names))
+      await this.#properties.remove(joinPath(names))
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
       if (!isAbsence(error) && code !== "ENOTEMPTY" && code !== "EEXIST") throwRefusal(path, error)
@@ -123,7 +123,7 @@ export class LocalFileTree {
 
   async #replace(names: readonly string[], to: Entry & { name: string }, staged: Entry): Promise<void> {
     const { emptied } = await this.#staging.replace(to, () => staged.parent.rename(staged.name, to.parent, to.name))
-    this.#properties.remove(joinPath(names))
+    await this.#properties.remove(joinPath(names))
     await emptied
   }
 
@@ -137,7 +137,7 @@ export class LocalFileTree {
         using above = await this.#rootFor(from).openDescendant(source.slice(0, -1))
         if (!(await above.lstat(name))?.isDirectory()) return false
         await above.rename(name, parent, target.at(-1) ?? "")
-        this.#properties.move(joinPath(source), joinPath(target))
+        await this.#properties.move(joinPath(source), joinPath(target))
         return true
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code === "ENOENT") return false
@@ -176,7 +176,7 @@ export class LocalFileTree {
       const name = names.at(-1) ?? ""
       if (!(await parent.lstat(name))) return
       const { emptied } = await this.#staging.discard(parent, name)
-      this.#properties.remove(joinPath(names))
+      await this.#properties.remove(joinPath(names))
       await emptied
     } catch (error) {
       if (!isAbsence(error)) throwRefusal(path, error)
