@@ -40,9 +40,9 @@ export const confinement = [
     [["an image has any number of layers", at("PullProgress.#countLayer", "<= maxLayers"), ">= 0"]],
   ),
   ...faults(
-    "src/engine/docker/firewall/neighbour-limits.ts",
-    ["src/engine/docker/firewall/neighbour-limits.test.ts"],
-    [["runs fill the kernel's table of neighbours", at("raiseNeighbourLimits", "< value"), "< 0"]],
+    "src/engine/docker/host/kernel-limits.ts",
+    ["src/engine/docker/host/kernel-limits.test.ts"],
+    [["runs use up what the kernel has for all", at("raise", "< value"), "< 0"]],
   ),
   ...faults(
     "src/engine/docker/images/disk-guard.ts",

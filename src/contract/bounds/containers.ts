@@ -114,6 +114,27 @@ export const containerBounds = {
     per: "machine",
     beyond: "new addresses are not reached",
   },
+  trackedConnections: {
+    what: "Connections that the kernel tracks, if `net.netfilter.nf_conntrack_max` is lower",
+    value: 2 ** 20,
+    unit: "count",
+    per: "machine",
+    beyond: "packets of further ones are dropped",
+  },
+  watches: {
+    what: "Watches of `epoll` and `inotify`, and instances of the latter, if `fs.epoll.max_user_watches`, `fs.inotify.max_user_watches` and `fs.inotify.max_user_instances` are lower; their memory counts as the run's, which is full long before",
+    value: 1_000_000_000,
+    unit: "count",
+    per: "machine",
+    beyond: "a further one fails (`ENOSPC`, `EMFILE`)",
+  },
+  processIds: {
+    what: "Process IDs, if `kernel.pid_max` is lower",
+    value: 4_194_304,
+    unit: "count",
+    per: "machine",
+    beyond: "no program starts another one",
+  },
   imageReserve: {
     what: "Free space that pulls leave on the engine's disk, as a multiple of the default reserve of people's files",
     value: 2,

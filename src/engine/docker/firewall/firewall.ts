@@ -1,6 +1,7 @@
 import { readFile, stat, writeFile } from "node:fs/promises"
 import { type Logger, silentLogger } from "#kit"
 import { EngineError } from "../../engine.ts"
+import { raiseKernelLimits } from "../host/kernel-limits.ts"
 import type { Shell } from "../host/shell.ts"
 import { type KernelNames, kernelNames } from "../network/kernel-names.ts"
 import { nameServers } from "../network/name-servers.ts"
@@ -8,7 +9,6 @@ import { formatSubnet, parseSubnet } from "../network/subnet-pool.ts"
 import { FirewallChains } from "./firewall-chains.ts"
 import { ipv4Rules, ipv6Rules, type NetworkPolicy } from "./firewall-rules.ts"
 import { joinUnixGroup } from "./join-unix-group.ts"
-import { raiseNeighbourLimits } from "./neighbour-limits.ts"
 
 export interface FirewallOptions extends Pick<NetworkPolicy, "pool" | "internet" | "groups" | "allow" | "deny"> {
   shell: Shell
@@ -54,8 +54,11 @@ export class Firewall {
    */
   async prepare(): Promise<void> {
     await this.ensure()
-    await raiseNeighbourLimits().catch((err: unknown) =>
-      this.#log.warn({ err }, "runs can fill the kernel's table of neighbours: raise net.ipv4.neigh.default.gc_thresh3 and gc_thresh2"),
+    await raiseKernelLimits().catch((err: unknown) =>
+      this.#log.warn(
+        { err },
+        "runs can use up limits of the kernel: raise net.ipv4.neigh.default.gc_thresh3 and gc_thresh2, and kernel.pid_max",
+      ),
     )
     if (this.#joinedGid() === undefined)
       this.#log.warn({}, "every program of root can connect to runs: this system can neither join nor match a group of Quayside's own")
