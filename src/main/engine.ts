@@ -110,6 +110,7 @@ function kubernetesOptions(settings: Settings) {
       tolerations: settings.kubernetesTolerations,
       priorityClass: text(settings.kubernetesPriorityClass),
       runtimeClass: text(settings.kubernetesRuntimeClass),
+      seccompProfile: text(settings.kubernetesSeccomp),
       serviceAccount: text(settings.kubernetesAccount),
       scheduler: text(settings.kubernetesScheduler),
       queue: text(settings.kubernetesQueue),

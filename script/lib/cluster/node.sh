@@ -16,6 +16,7 @@ start_node() {
 }
 
 start_kubelet() {
+  install -D --mode 644 "$root/src/engine/docker/containers/seccomp.json" "$state/kubelet/seccomp/quayside.json"
   launch kubelet "$bin/kubelet" "--config=$state/kubelet.yaml" "--kubeconfig=$kubeconfigs/node.conf" "--hostname-override=$node_name" \
     "--node-ip=$node_address" "--root-dir=$state/kubelet" "--cert-dir=$keys"
   await 'The kubelet' 60 curl -sf http://127.0.0.1:10248/healthz

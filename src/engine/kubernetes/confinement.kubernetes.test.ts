@@ -73,6 +73,24 @@ suite("what a run on a cluster can reach", () => {
     assert.doesNotMatch(output, /^(?!KUBERNETES_)\w+_(SERVICE_HOST|PORT_)/m)
   })
 
+  test("the seccomp profile of Docker's runs works on nodes that have it", async () => {
+    const change = "touch /tmp/file && chattr +d /tmp/file 2>&1; echo done"
+    assert.equal(await outputOf(change), "done", "the runtime's own profile allows it")
+    await using confined = await rig.open({ pods: { seccompProfile: "quayside.json" } })
+    const spec = specOf({ image: rig.image, command: ["sh", "-c", change] })
+    await confined.start(spec, ignore, never)
+    const lines = await Array.fromAsync(confined.logs(spec.key, { follow: true }))
+    await confined.stop(spec.key, { graceMs: 0 })
+    assert.match(lines.map(({ text }) => text).join("\n"), /^chattr: .*Operation not permitted\ndone$/)
+    await using wrong = await rig.open({ pods: { seccompProfile: "none.json" } })
+    const missing = specOf({ image: rig.image, command: ["sleep", "1000"] })
+    await assert.rejects(wrong.start(missing, ignore, never), {
+      code: "engine_error",
+      message: "The node lacks the seccomp profile of runs",
+    })
+    await wrong.stop(missing.key, { graceMs: 0 })
+  })
+
   test("a program that fills a volume of its image is ended, and all directories of a mount belong to the runs", async () => {
     const name = "quayside-test/volumes:latest"
     const input = `FROM ${await ensureBusyboxImage()}\nVOLUME /data /home/ann/cache\nWORKDIR /home/ann/work\n`

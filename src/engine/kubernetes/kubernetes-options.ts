@@ -83,6 +83,8 @@ export interface PodDefaults {
   tolerations?: readonly { key?: string; operator?: string; value?: string; effect?: string }[] | undefined
   priorityClass?: string | undefined
   runtimeClass?: string | undefined
+  /** A file in the kubelet's directory of seccomp profiles. Default: the runtime's own profile. */
+  seccompProfile?: string | undefined
   /** Default: the cluster's own scheduler. */
   scheduler?: string | undefined
   /** The queue of Kueue that admits all pods of a run at once. Default: Quayside counts room. */

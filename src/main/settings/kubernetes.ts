@@ -113,6 +113,13 @@ export const kubernetesSettings = {
     read: parseText,
     doc: "The runtime class of runs, such as `gvisor` or `nvidia`.",
   }),
+  kubernetesSeccomp: setting({
+    env: "KUBERNETES_SECCOMP",
+    default: "the container runtime's own profile",
+    initial: "",
+    read: parseText,
+    doc: "The seccomp profile of runs, a file below `seccomp` in the kubelet's directory on every node, such as `quayside.json`. See [kubernetes.md](../how-to/kubernetes.md#system-calls).",
+  }),
   kubernetesScheduler: setting({
     env: "KUBERNETES_SCHEDULER",
     default: "the cluster's",

@@ -56,7 +56,7 @@ export function podManifest(context: ManifestContext, pod: PodManifestOptions): 
       runAsUser: uid,
       runAsGroup: gid,
       runAsNonRoot: true,
-      seccompProfile: { type: "RuntimeDefault" },
+      seccompProfile: pods.seccompProfile ? { type: "Localhost", localhostProfile: pods.seccompProfile } : { type: "RuntimeDefault" },
     },
     containers: [containerManifest(pod, options, volumes.mounts)],
     volumes: volumes.volumes,

@@ -34,6 +34,7 @@ test("what no further try can mend ends a start with its reason", () => {
     ["CreateContainerConfigError", 'failed to prepare subPath for volumeMount "users/anna/rows"', "mount_missing"],
     ["CreateContainerError", "write /var/lib/containerd: no space left on device", "disk_full"],
     ["CreateContainerError", "something unheard of", "engine_error"],
+    ["CreateContainerError", 'cannot load seccomp profile "/seccomp/none.json": no such file or directory', "engine_error"],
     ["RunContainerError", 'exec: "serve": executable file not found in $PATH', "command_not_found"],
     ["RunContainerError", "exec format error", "wrong_architecture"],
     ["ImagePullBackOff", "dial tcp: lookup registry.example: i/o timeout", "image_pull_failed"],

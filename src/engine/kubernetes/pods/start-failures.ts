@@ -57,6 +57,7 @@ function configFailure(spec: RunSpec, detail: string): EngineError | never {
     const what = named ? `The directory ${named.source}, to be mounted at ${named.target},` : "A directory that should be mounted"
     return new EngineError("mount_missing", `${what} is not a directory of its own below the files root`, { detail })
   }
+  if (/seccomp/i.test(detail)) return new EngineError("engine_error", "The node lacks the seccomp profile of runs", { detail })
   if (/executable file not found|no such file or directory|permission denied/i.test(detail)) return programFailure(detail)
   if (/no space left on device/i.test(detail)) return new EngineError("disk_full", reasonMessages.disk_full, { detail })
   return new EngineError("engine_error", "The node could not create the container", { detail })
