@@ -59,6 +59,21 @@ test("the grants that a person sees, and their number, are found by indexes amon
   }
 })
 
+test("each dataset below a path is looked up among a viewer's grants, of which not all are read", async () => {
+  await using database = await sqliteDatabase()
+  await using store = await database.open()
+  statements.clear()
+  await store.data.visibleBelow("/shared", { userId: 1, groupIds: [1], seesAll: false })
+  using db = new DatabaseSync(database.url.replace("sqlite:", ""))
+  const [statement = ""] = [...statements].filter((each) => /from grants/.test(each))
+  const steps = namesOf(db, `explain query plan ${statement}`).filter((step) => /SEARCH grants/.test(step))
+  for (const column of ["user_id", "group_id"])
+    assert.ok(
+      steps.some((step) => step.includes(`(${column}=? AND thing_type=? AND thing_id=?`)),
+      steps.join("\n"),
+    )
+})
+
 function namesOf(db: DatabaseSync, statement: string): string[] {
   return prepare
     .call(db, statement)

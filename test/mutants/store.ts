@@ -20,6 +20,17 @@ export const store = [
   ...faults("src/store/queries/grants.ts", suite, [
     ["the grants of one person are searched for among everybody's", at("grantVisibility", "user_id <> 0 and user_id"), "user_id"],
   ]),
+  ...faults("src/store/queries/grants.ts", suite, [
+    ["all grants of a viewer are read for each path", at("isGranted", "thing_id = "), "+thing_id = "],
+  ]),
+  ...faults("src/store/queries/datasets.ts", suite, [
+    ["a granted dataset is not found among hundreds", at("datasetQueries", "sql<boolean>`n = "), "sql<boolean>`n > "],
+  ]),
+  ...faults(
+    "src/store/queries/datasets.ts",
+    ["src/store/postgres/granted-datasets.postgres.test.ts"],
+    [["each dataset below a path is compared with each grant of a viewer", at("datasetQueries", " or 1 = 0"), ""]],
+  ),
   ...faults(
     "src/store/migrations/0019-long-texts-last.ts",
     ["src/store/tables/table.test.ts"],

@@ -33,9 +33,17 @@ interface To {
 }
 
 /** IDs of the resources granted to a person, also by groups; an ID may appear several times. */
-export function selectGrantedIds({ among }: QueryBuilder, type: GrantableType, to: To): RawBuilder<unknown> {
-  const ids = (whom: RawBuilder<unknown>) =>
-    sql`select thing_id from grants where ${whom} and thing_type = ${sql.lit(type)} and ${inForceCondition(to.now)}`
+export function selectGrantedIds(build: QueryBuilder, type: GrantableType, to: To): RawBuilder<unknown> {
+  return selectGranted(build, to, sql`thing_type = ${sql.lit(type)}`)
+}
+
+/** Whether the resource of this ID is granted to a person. Each row is looked up by an index. */
+export function isGranted(build: QueryBuilder, type: GrantableType, to: To, id: RawBuilder<unknown>): RawBuilder<SqlBool> {
+  return sql<SqlBool>`exists (${selectGranted(build, to, sql`thing_type = ${sql.lit(type)} and thing_id = ${id}`)})`
+}
+
+function selectGranted({ among }: QueryBuilder, to: To, resources: RawBuilder<unknown>): RawBuilder<unknown> {
+  const ids = (whom: RawBuilder<unknown>) => sql`select thing_id from grants where ${whom} and ${resources} and ${inForceCondition(to.now)}`
   return sql`${ids(sql`user_id <> 0 and user_id = ${to.user_id}`)} union all ${ids(sql`group_id <> 0 and ${among(sql.ref("group_id"), to.groups)}`)}`
 }
 

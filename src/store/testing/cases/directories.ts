@@ -85,6 +85,36 @@ export const directoryCases: Record<string, Case> = {
     assert.deepEqual(await writersOf(store, short), new Set(each.flatMap((found) => [...found])))
   },
 
+  "a granted dataset below a path is found among few and among hundreds": async ({ open, clock }) => {
+    await using store = await open()
+    const [ann, bob, eve] = [await addUser(store, "ann"), await addUser(store, "bob"), await addUser(store, "eve")]
+    const rows = await Promise.all(
+      Array.from({ length: 250 }, (_, i) => addData(store, ann.id, { accessInfo: `/shared/${String(i).padStart(3, "0")}/data` })),
+    )
+    const grant = { resourceType: "data", ownerId: ann.id, access: "read", createdBy: ann.id } as const
+    const put = (path: string, to: { userId?: number; groupId?: number }, expiresAt: number | null = null) => {
+      const resourceId = rows.find(({ accessInfo }) => accessInfo === path)?.id ?? 0
+      return store.change((tx) => tx.grants.put({ ...grant, userId: 0, groupId: 0, ...to, resourceId, expiresAt }))
+    }
+    await put("/shared/249/data", { userId: bob.id })
+    await put("/shared/003/data", { groupId: 7 })
+    await put("/shared/004/data", { userId: eve.id }, clock.now() - 1)
+    const sees = (path: string, userId: number, groupIds: number[] = []) =>
+      store.data.visibleBelow(path, { userId, groupIds, seesAll: false })
+    assert.deepEqual(await Promise.all(["/shared", "/shared/249", "/shared/248", "/other"].map((path) => sees(path, bob.id))), [
+      true,
+      true,
+      false,
+      false,
+    ])
+    assert.deepEqual(await Promise.all(["/shared", "/shared/003", "/shared/004"].map((path) => sees(path, eve.id, [7]))), [
+      true,
+      true,
+      false,
+    ])
+    assert.deepEqual(await Promise.all(["/shared", "/shared/004"].map((path) => sees(path, eve.id, [8]))), [false, false])
+  },
+
   "the owners of many directories are those of the innermost datasets": async ({ open }) => {
     await using store = await open()
     const people = [await addUser(store, "ann"), await addUser(store, "bob"), await addUser(store, "eve")]
