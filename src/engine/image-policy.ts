@@ -61,10 +61,7 @@ export function gibText(bytes: number): string {
 }
 
 /** Throws if an image is larger than the limit; 0 is no limit. */
-export function assertImageSize(bytes: number, maxBytes: number): void {
+export function assertImageSize(bytes: number, maxBytes: number, what = `at least ${gibText(bytes)}`): void {
   if (maxBytes === 0 || bytes <= maxBytes) return
-  throw new EngineError(
-    "image_too_large",
-    `${reasonMessages.image_too_large}: at least ${gibText(bytes)}, more than the limit of ${gibText(maxBytes)}`,
-  )
+  throw new EngineError("image_too_large", `${reasonMessages.image_too_large}: ${what}, more than the limit of ${gibText(maxBytes)}`)
 }

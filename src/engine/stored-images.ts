@@ -5,6 +5,11 @@ export interface StoredImage {
   references: readonly string[]
   /** Unpacked size in bytes; images may share a part of it. */
   size: number
+  /**
+   * Bytes of the engine's disk that it keeps from others: more than its size if it has very many
+   * files. Default: its size.
+   */
+  room?: number
 }
 
 export interface RemovableImage {

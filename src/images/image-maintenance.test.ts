@@ -3,7 +3,16 @@ import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { test } from "node:test"
-import { createEngine, type Engine, EngineError, type LittleRoom, openFakeDaemon, type RemovableImage, type RoomRequest } from "#engine"
+import {
+  createEngine,
+  type Engine,
+  EngineError,
+  type LittleRoom,
+  openFakeDaemon,
+  type RemovableImage,
+  type RoomRequest,
+  type StoredImage,
+} from "#engine"
 import { ManualClock, silentLogger } from "#kit"
 import { openStore, type RunRow } from "#store"
 import { eventually } from "../../test/fixtures/eventually.ts"
@@ -219,6 +228,20 @@ test("room for a pull is made of images that nobody needs, first of those fetche
   await room(gib)
   assert.deepEqual(await storedOf(engine), ["huge:1"], "and of anybody's, if there is nothing else")
   await room(gib)
+})
+
+test("an image of very many files makes room before larger ones of others", async (t) => {
+  await using fixture = await open()
+  const { engine, clock, pruner, fetch } = fixture
+  await fetch("fake/huge:3", "bob")
+  await clock.advance(minute)
+  await fetch("fake/http", "hog")
+  await clock.advance(15 * minute)
+  const { images } = engine
+  const withRoom = (image: StoredImage) => (String(image.references).includes("http") ? { ...image, room: 4 * gib } : image)
+  t.mock.method(engine, "images", async () => (await images.call(engine)).map(withRoom))
+  await pruner.makeRoom(roomOf(engine, { owner: "bob", lackingBytes: 1, totalBytes: 100 * gib }))
+  assert.deepEqual(await storedOf(engine), ["huge:3"])
 })
 
 test("a person whose runs use images of half a disk that is nearly full gets no more, and others do", async (t) => {

@@ -28,7 +28,7 @@ function bytesByPerson(images: readonly StoredImage[], facts: PruneFacts): Map<s
   const totals = new Map<string, number>()
   for (const image of images) {
     const person = personOf(image, facts)
-    totals.set(person, (totals.get(person) ?? 0) + image.size)
+    totals.set(person, (totals.get(person) ?? 0) + (image.room ?? image.size))
   }
   return totals
 }

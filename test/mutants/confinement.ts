@@ -50,16 +50,28 @@ export const confinement = [
     [
       [
         "a small image unpacks until the disk is full",
-        at("DiskGuard.#abortWhenFull", "found.freeBytes < minFreeBytes(found.totalBytes)"),
+        at("DiskGuard.#abortWhenFull", "freeRoom(found) < minFreeBytes(found.totalBytes)"),
         "false",
       ],
+      ["an image of empty files takes all inodes", at("freeRoom", "disk.freeInodes * bytesPerInode(disk)"), "disk.freeBytes"],
       ["a pull asks for no room", at("DiskGuard.littleRoom", "lackingBytes > 0"), "lackingBytes > totalBytes"],
     ],
   ),
   ...faults(
     "src/engine/docker/images/image-config.ts",
     ["src/engine/docker/images/image-store.docker.test.ts"],
-    [["each volume of an image gets a copy of all of it", at("assertVolumesFit", "volumes * Size <= maxBytes"), "volumes > 0"]],
+    [["each volume of an image gets a copy of all of it", at("assertVolumesFit", "volumes * room <= maxBytes"), "volumes > 0"]],
+  ),
+  ...faults(
+    "src/engine/docker/images/image-room.ts",
+    ["src/engine/docker/images/image-store.docker.test.ts"],
+    [
+      [
+        "an image has any number of empty files",
+        at("ImageRooms.measure", "(await this.#countEntries(layersOf(image))) * bytesOfEntry"),
+        "0",
+      ],
+    ],
   ),
   ...faults(
     "src/engine/docker/images/image-store.ts",
@@ -71,6 +83,7 @@ export const confinement = [
     ["src/images/image-maintenance.test.ts"],
     [
       ["everybody's images go before those of whoever fetched most", at("nextForRoom", "bytesOf(b) - bytesOf(a) ||"), ""],
+      ["images of very many files stay, and everybody's others go", at("bytesByPerson", "image.room ?? image.size"), "image.size"],
       ["an image that somebody just fetched makes room", at("nextForRoom", "facts.now - usedAt(image) >= imageFreshMs.value"), "true"],
     ],
   ),

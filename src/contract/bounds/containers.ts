@@ -101,7 +101,7 @@ export const containerBounds = {
     beyond: "the start fails with `image_unavailable`",
   },
   imageVolumes: {
-    what: "Volumes that an image declares; their number times the image's size may not exceed the limit of a size",
+    what: "Volumes that an image declares; their number times what the image takes of the disk may not exceed the limit of a size",
     value: 64,
     unit: "count",
     per: "image",
@@ -136,7 +136,7 @@ export const containerBounds = {
     beyond: "no program starts another one",
   },
   imageReserve: {
-    what: "Free space that pulls leave on the engine's disk, as a multiple of the default reserve of people's files",
+    what: "Free space that pulls leave on the engine's disk, of bytes and of inodes, as a multiple of the default reserve of people's files",
     value: 2,
     unit: "count",
     per: "installation",

@@ -45,6 +45,7 @@ import { resumeExec, startExec } from "./exec/docker-exec.ts"
 import { Firewall } from "./firewall/firewall.ts"
 import { Shell } from "./host/shell.ts"
 import { DiskGuard } from "./images/disk-guard.ts"
+import { ImageRooms } from "./images/image-room.ts"
 import { ImageStore } from "./images/image-store.ts"
 import { MountPins } from "./mounts/mount-pins.ts"
 import { AddressOwnership } from "./network/address-owner.ts"
@@ -136,7 +137,7 @@ class DockerEngine implements Engine {
     const { registries = new RegistryAllowlist(), maxImageBytes: maxBytes = 0, onPull, makeRoom } = options
     const disk = () => readEngineDisk(() => this.#daemonInfo(undefined))
     const diskGuard = new DiskGuard({ disk, minFreeBytes: options.minFreeBytes, clock })
-    this.#images = new ImageStore(this.#client, { registries, maxBytes, diskGuard, onPull, makeRoom })
+    this.#images = new ImageStore(this.#client, { registries, maxBytes, diskGuard, rooms: new ImageRooms(disk), onPull, makeRoom })
     const [client, networks, images] = [this.#client, this.#networks, this.#images]
     this.#starter = new RunStarter({ client, pins, networks, firewall, images, seccomp, options })
   }

@@ -118,7 +118,7 @@ export const engineSettings = {
     default: "20GiB",
     initial: bounds.containers.imageBytes.value as number,
     read: parseBytesOrNone,
-    doc: "Maximum size of an image to pull; 0 means unlimited. Compressed layers count during the pull, unpacked ones afterwards.",
+    doc: "Maximum size of an image to pull; 0 means unlimited. Compressed layers count during the pull, unpacked ones afterwards, and then each file and directory at least as its share of the disk's inodes.",
   }),
   pruneImagesDays: setting({
     env: "PRUNE_IMAGES_DAYS",

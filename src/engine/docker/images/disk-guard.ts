@@ -3,7 +3,7 @@ import { type Clock, defaultDiskReserve, systemClock } from "#kit"
 import { EngineError } from "../../engine.ts"
 import type { LittleRoom } from "../../stored-images.ts"
 import { freeSpaceHint } from "../client/errors.ts"
-import type { EngineDisk } from "../observe/engine-disk.ts"
+import { bytesPerInode, type EngineDisk } from "../observe/engine-disk.ts"
 
 /** The daemon unpacks up to some gigabytes in a second. */
 const lookEveryMs = 300
@@ -26,7 +26,7 @@ function defaultMinFreeBytes(totalBytes: number): number {
 
 /**
  * Ends pulls while the daemon's disk is nearly full. A layer of a megabyte may unpack to gigabytes,
- * and no manifest tells how large it is.
+ * or to a million empty files, and no manifest tells how large it is.
  */
 export class DiskGuard {
   readonly #options: DiskGuardOptions
@@ -40,9 +40,9 @@ export class DiskGuard {
     const { disk, minFreeBytes = defaultMinFreeBytes } = this.#options
     const found = await disk()
     if (!found) return undefined
-    const { freeBytes, totalBytes } = found
+    const { totalBytes } = found
     const room = Math.min(imageRoomBytes.value, (totalBytes * imageRoomPercent.value) / 100)
-    const lackingBytes = minFreeBytes(totalBytes) + room - freeBytes
+    const lackingBytes = minFreeBytes(totalBytes) + room - freeRoom(found)
     return lackingBytes > 0 ? { lackingBytes, totalBytes } : undefined
   }
 
@@ -63,10 +63,15 @@ export class DiskGuard {
     const { disk, minFreeBytes = defaultMinFreeBytes, clock = systemClock } = this.#options
     while (!done.aborted) {
       const found = await disk()
-      if (found && found.freeBytes < minFreeBytes(found.totalBytes)) return full.abort(diskFull())
+      if (found && freeRoom(found) < minFreeBytes(found.totalBytes)) return full.abort(diskFull())
       await clock.sleep(lookEveryMs, done).catch(() => {})
     }
   }
+}
+
+/** The free bytes, or the share of the disk that its free inodes are, whichever is less. */
+function freeRoom(disk: EngineDisk): number {
+  return disk.totalInodes > 0 ? Math.min(disk.freeBytes, disk.freeInodes * bytesPerInode(disk)) : disk.freeBytes
 }
 
 function diskFull(): EngineError {

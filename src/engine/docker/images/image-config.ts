@@ -36,10 +36,10 @@ export function checkImageConfig({ Config }: Pick<ImageInspection, "Config">): v
  * limit. The daemon copies into each volume what the image has there, before anybody counts it, and
  * volumes may lie in each other or lead to the same directory.
  */
-export function assertVolumesFit({ Config, Size }: Pick<ImageInspection, "Config" | "Size">, maxBytes: number): void {
+export function assertVolumesFit({ Config, room }: Pick<ImageInspection, "Config"> & { room: number }, maxBytes: number): void {
   const volumes = volumesOf(Config)
-  if (maxBytes === 0 || volumes * Size <= maxBytes) return
-  const sizes = `Each of its ${volumes} volumes may get a copy of ${gibText(Size)}; the limit is ${gibText(maxBytes)} together`
+  if (maxBytes === 0 || volumes * room <= maxBytes) return
+  const sizes = `Each of its ${volumes} volumes may get a copy of ${gibText(room)}; the limit is ${gibText(maxBytes)} together`
   throw new EngineError("image_too_large", `The image cannot be used: ${sizes}`)
 }
 

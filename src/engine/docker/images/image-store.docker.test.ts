@@ -1,5 +1,7 @@
 import assert from "node:assert/strict"
+import { statfsSync } from "node:fs"
 import { after, before, describe, test } from "node:test"
+import { bounds } from "#contract"
 import { startDockerEngine, type TestDockerEngine } from "../../../../test/fixtures/docker/docker-engine.ts"
 import { type Registry, startRegistry } from "../../../../test/fixtures/docker/registry.ts"
 import { specOf } from "../../../../test/fixtures/run-spec.ts"
@@ -126,6 +128,12 @@ test("the registry tells the kind of processor that a pull would fetch, by the s
   await assert.rejects(architectureOf(named("list/s390x"), anyone, onlyPublic), { code: "image_pull_denied" })
 })
 
+/** Bytes of the engine's disk for each inode, or the least that an entry counts. */
+async function bytesOfEntry(): Promise<number> {
+  const { blocks, bsize, files } = statfsSync(await rig.docker("info", "--format", "{{.DockerRootDir}}"))
+  return Math.max(bounds.storage.entryBytes.value, files > 0 ? (blocks * bsize) / files : 0)
+}
+
 describe("the size of an image", () => {
   test("an image over the maximum size is rejected during the pull, and nothing of it remains", async () => {
     await using engine = await rig.open({ maxImageBytes: 400_000 })
@@ -156,6 +164,21 @@ describe("the size of an image", () => {
     await pull(named("copies/one"), anyone)
     await assert.rejects(start(named("copies/one"), anyone, engine), { code: "image_too_large", message: /3 volumes/ })
     await assert.rejects(start(named("copies/one"), { verifyAccess: false, allowLocal: true }, engine), { code: "command_not_found" })
+  })
+
+  test("each file and directory of an image counts as its share of the engine's disk", async () => {
+    const entry = await bytesOfEntry()
+    const found = { code: "image_too_large", message: /files and directories/ }
+    await using strict = await rig.open({ maxImageBytes: 150 * entry })
+    for (const begin of [pull, start]) await assert.rejects(begin(named("empty/100"), anyone, strict), found)
+    assert.doesNotMatch(await tagged(), /empty/)
+    await using engine = await rig.open({ maxImageBytes: 400 * entry })
+    const { digest } = await pull(named("empty/100"), anyone, engine)
+    const stored = (await engine.images()).find((image) => image.digest === digest)
+    assert.ok(stored?.size === 0 && stored.room !== undefined && stored.room >= 200 * entry, JSON.stringify(stored))
+    await pull(named("empty-copies/100"), anyone)
+    for (const begin of [pull, start])
+      await assert.rejects(begin(named("empty-copies/100"), anyone, engine), { code: "image_too_large", message: /3 volumes/ })
   })
 
   test("an image with too large a configuration is rejected and removed", async () => {

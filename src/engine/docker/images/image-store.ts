@@ -12,7 +12,7 @@ import {
 } from "../../engine.ts"
 import { changedImage, checkExpectedDigest, type ImageOfSpec } from "../../expected-digest.ts"
 import { ImageHolds } from "../../image-holds.ts"
-import { assertImageAllowed, assertImageReplaceable, assertImageSize, parseReference } from "../../image-policy.ts"
+import { assertImageAllowed, assertImageReplaceable, assertImageSize, gibText, parseReference } from "../../image-policy.ts"
 import type { RegistryAllowlist } from "../../registry-allowlist.ts"
 import type { MakeRoom, OnPull, RoomRequest } from "../../stored-images.ts"
 import type { AbortOption, DockerApi } from "../client/docker-api.ts"
@@ -21,6 +21,7 @@ import { httpStatusOf, undefinedIfNotFound } from "../client/errors.ts"
 import type { DiskGuard } from "./disk-guard.ts"
 import { assertVolumesFit, checkImageConfig, type ImageInspection, inspectImage } from "./image-config.ts"
 import { ImageProvenance } from "./image-provenance.ts"
+import type { ImageRooms } from "./image-room.ts"
 import { toPullError } from "./pull-errors.ts"
 import { pullImage } from "./pull-image.ts"
 import { type ManifestDescription, requestManifest } from "./request-manifest.ts"
@@ -30,6 +31,7 @@ export interface ImageStoreOptions {
   /** Bytes; 0 is no limit. */
   maxBytes: number
   diskGuard: DiskGuard
+  rooms: ImageRooms
   onPull?: OnPull | undefined
   makeRoom?: MakeRoom | undefined
 }
@@ -40,16 +42,18 @@ export class ImageStore {
   readonly #registries: RegistryAllowlist
   readonly #maxBytes: number
   readonly #diskGuard: DiskGuard
+  readonly #rooms: ImageRooms
   readonly #provenance: ImageProvenance
   readonly #onPull: OnPull | undefined
   readonly #makeRoom: MakeRoom | undefined
   readonly #holds = new ImageHolds()
 
-  constructor(client: DockerClient, { registries, maxBytes, diskGuard, onPull, makeRoom }: ImageStoreOptions) {
+  constructor(client: DockerClient, { registries, maxBytes, diskGuard, rooms, onPull, makeRoom }: ImageStoreOptions) {
     this.#client = client
     this.#registries = registries
     this.#maxBytes = maxBytes
     this.#diskGuard = diskGuard
+    this.#rooms = rooms
     this.#provenance = new ImageProvenance(client)
     this.#onPull = onPull
     this.#makeRoom = makeRoom
@@ -103,7 +107,10 @@ export class ImageStore {
 
   async list(signal?: AbortSignal): Promise<StoredImage[]> {
     const all = await this.#client.call((docker, abort) => docker.listImages({ ...abort }), { signal, kind: "unlimited" })
-    return all.map(({ Id, RepoTags, Size }) => ({ digest: Id, references: completeReferences(RepoTags), size: Size }))
+    return all.map(({ Id, RepoTags, Size }) => {
+      const room = this.#rooms.known(Id)
+      return { digest: Id, references: completeReferences(RepoTags), size: Size, ...(room === undefined ? {} : { room }) }
+    })
   }
 
   async remove(image: RemovableImage, signal?: AbortSignal): Promise<ImageRemoval> {
@@ -161,7 +168,7 @@ export class ImageStore {
       verifyAccess: (exact) => this.#verifyAccess(exact, policy, signal),
     })
     checkImageConfig(local)
-    if (!policy.allowLocal) assertVolumesFit(local, this.#maxBytes)
+    if (!policy.allowLocal) await this.#assertVolumesFit(local)
     return local
   }
 
@@ -185,7 +192,9 @@ export class ImageStore {
       if (!fetched) throw toPullError(new Error("the image is missing right after its pull"), reference)
       id = fetched.Id
       assertImageSize(fetched.Size, maxBytes)
-      if (!policy.allowLocal) assertVolumesFit(fetched, maxBytes)
+      const room = await this.#rooms.measure(fetched)
+      assertImageSize(room, maxBytes, `its files and directories take as much of the disk as ${gibText(room)}`)
+      if (!policy.allowLocal) await this.#assertVolumesFit(fetched)
       checkImageConfig(fetched)
       await this.#onPull?.({ reference: formatOciReference(reference), digest: id, isNew: !known.has(id), owner: options.owner })
       return fetched
@@ -195,12 +204,27 @@ export class ImageStore {
     }
   }
 
+  async #assertVolumesFit(image: ImageInspection): Promise<void> {
+    if (Object.keys(image.Config?.Volumes ?? {}).length > 0)
+      assertVolumesFit({ ...image, room: await this.#rooms.measure(image) }, this.#maxBytes)
+  }
+
+  /** For the choice of images to remove. */
+  async #measureAll(signal: AbortSignal): Promise<void> {
+    for (const { digest, room } of await this.list(signal)) {
+      const found = room === undefined ? await this.#inspect(digest, signal) : undefined
+      if (found) await this.#rooms.measure(found)
+    }
+  }
+
   #roomFor(reference: OciReference, policy: ImagePolicy, { owner, signal, report }: FetchOptions): RoomRequest {
     return {
       owner,
-      measure: () => {
+      measure: async () => {
         signal.throwIfAborted()
-        return this.#diskGuard.littleRoom()
+        const little = await this.#diskGuard.littleRoom()
+        if (little) await this.#measureAll(signal)
+        return little
       },
       assertOffered: () => this.#requestManifest(reference, policy, { signal, timeoutMs: 30_000 }),
       report: ({ lackingBytes }) => report({ step: "making room", current: 0, total: lackingBytes, unit: "bytes" }),

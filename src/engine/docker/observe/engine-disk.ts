@@ -5,6 +5,9 @@ import type { DaemonInfo } from "../client/docker-api.ts"
 export interface EngineDisk {
   freeBytes: number
   totalBytes: number
+  freeInodes: number
+  /** 0: the file system makes inodes as it needs them. */
+  totalInodes: number
 }
 
 /**
@@ -13,9 +16,14 @@ export interface EngineDisk {
  */
 export async function readEngineDisk(daemonInfo: () => Promise<DaemonInfo>): Promise<EngineDisk | null> {
   try {
-    const { bavail, blocks, bsize } = await statfs((await daemonInfo()).DockerRootDir)
-    return { freeBytes: bavail * bsize, totalBytes: blocks * bsize }
+    const { bavail, blocks, bsize, ffree, files } = await statfs((await daemonInfo()).DockerRootDir)
+    return { freeBytes: bavail * bsize, totalBytes: blocks * bsize, freeInodes: ffree, totalInodes: files }
   } catch {
     return null
   }
+}
+
+/** The bytes of a file or directory if all inodes together were the whole disk. */
+export function bytesPerInode({ totalBytes, totalInodes }: EngineDisk): number {
+  return totalInodes > 0 ? totalBytes / totalInodes : 0
 }
