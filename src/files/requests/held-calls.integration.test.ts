@@ -268,7 +268,9 @@ class HeldServer implements AsyncDisposable {
     const head = `PUT ${path}/new HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${basic("mal")}\r\nContent-Length: ${large.length + 1}\r\n\r\n`
     connection.write(head)
     connection.write(large)
-    await eventually("the upload began", async () => (await this.#files.list()).some((entry) => entry.path.includes(`${name}/.quayside`)))
+    // A worker that waits in a held call cannot be killed.
+    const hasArrived = ({ path, size }: ListedEntry) => path.includes(`${name}/.quayside`) && size === large.length
+    await eventually("the upload waits for its last byte", async () => (await this.#files.list()).some(hasArrived))
     const held = await this.#files.hold({ names: [name] })
     process.kill(workerPid() ?? Number.NaN, "SIGKILL")
     await connection.end()
