@@ -129,7 +129,7 @@ export const containerBounds = {
     beyond: "a further one fails (`ENOSPC`, `EMFILE`)",
   },
   processIds: {
-    what: "Process IDs, if `kernel.pid_max` is lower",
+    what: "Process IDs, and threads, if `kernel.pid_max` and `kernel.threads-max` are lower",
     value: 4_194_304,
     unit: "count",
     per: "machine",

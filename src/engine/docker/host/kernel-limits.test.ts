@@ -11,6 +11,7 @@ const limits = {
   "net/ipv4/neigh/default/gc_thresh3": [1_024, 65_536],
   "net/netfilter/nf_conntrack_max": [262_144, 1_048_576],
   "kernel/pid_max": [32_768, 4_194_304],
+  "kernel/threads-max": [63_432, 4_194_304],
   "fs/epoll/max_user_watches": [5_491_489, 1_000_000_000],
   "fs/inotify/max_user_watches": [192_536, 1_000_000_000],
   "fs/inotify/max_user_instances": [128, 1_000_000_000],

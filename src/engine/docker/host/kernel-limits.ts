@@ -10,6 +10,7 @@ const limits: Readonly<Record<string, number>> = {
   "net/ipv4/neigh/default/gc_thresh2": neighbours.value / 2,
   "net/netfilter/nf_conntrack_max": trackedConnections.value,
   "kernel/pid_max": processIds.value,
+  "kernel/threads-max": processIds.value,
   "fs/epoll/max_user_watches": watches.value,
   "fs/inotify/max_user_watches": watches.value,
   "fs/inotify/max_user_instances": watches.value,
@@ -21,8 +22,8 @@ const limits: Readonly<Record<string, number>> = {
  * - Forty runs that look for each address of their networks fill a table of neighbours of the usual
  *   size, and then nobody reaches a new address.
  * - Thirty-two runs have as many connections as the kernel tracks.
- * - Sixteen runs have as many processes as there are process IDs by default, and then no program of
- *   the machine starts another.
+ * - Sixteen runs have as many processes as there are process IDs by default, and thirty-one as
+ *   many threads as a machine of 8 GiB may have. Then no program of the machine starts another.
  * - One run of 1.2 GiB watches as many descriptors as all programs of its user may together; then
  *   theirs, and the file server, fail. The memory of watches counts as the run's.
  *
