@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process"
 import { promisify } from "node:util"
 import { bounds } from "#contract"
+import { childEnvironment } from "../host/child-environment.ts"
 import { bytesPerInode, type EngineDisk } from "../observe/engine-disk.ts"
 import type { ImageInspection } from "./image-config.ts"
 
@@ -64,7 +65,9 @@ function layersOf({ GraphDriver }: Layers): string[] {
 async function countInodes(directories: readonly string[]): Promise<[string, number][]> {
   if (directories.length === 0) return []
   const options = ["--inodes", "--summarize", "--one-file-system", "--"]
-  const { stdout } = await run("du", [...options, ...directories]).catch((error: { stdout?: string }) => ({ stdout: error.stdout ?? "" }))
+  // It fails if a layer is removed meanwhile, and still counts the others.
+  const counting = run("du", [...options, ...directories], { env: childEnvironment })
+  const { stdout } = await counting.catch((error: { stdout?: string }) => ({ stdout: error.stdout ?? "" }))
   return stdout.split("\n").flatMap((line) => {
     const [count = "", directory = ""] = line.split("\t", 2)
     return directory === "" ? [] : [[directory, Number(count)] as [string, number]]
