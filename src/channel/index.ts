@@ -17,6 +17,7 @@ export {
 } from "./client.ts"
 export { allocateFrame, releaseFrame } from "./frame-pool.ts"
 export { copyBlockBytes, maxDataFrameBytes, protocolName } from "./frames.ts"
+export { foldFileName } from "./link-names.ts"
 export { openListen } from "./listen.ts"
 export { closeStatus, Multiplexer, type MultiplexerOptions, type Transport } from "./multiplexer.ts"
 export { StreamError, type StreamErrorCode, streamErrorCodes } from "./stream-error.ts"

@@ -21,7 +21,7 @@ export class LinkNames {
   /** False if there is no memory for more. */
   add(parts: readonly string[]): boolean {
     let node = this.#root
-    for (const name of parts.map(fold)) {
+    for (const name of parts.map(foldFileName)) {
       let child = node.children?.get(name)
       if (!child) {
         this.#bytes += nodeBytes + 2 * name.length + (node.children ? 0 : childrenBytes)
@@ -40,7 +40,7 @@ export class LinkNames {
   leadsThrough(parts: readonly string[]): boolean {
     let node: Node | undefined = this.#root
     for (const part of parts) {
-      node = node.children?.get(fold(part))
+      node = node.children?.get(foldFileName(part))
       if (!node) return false
       if (node.isLink) return true
     }
@@ -50,9 +50,9 @@ export class LinkNames {
 
 /**
  * File systems that ignore case, forms of accents, invisible characters, or dots and spaces at the
- * end, find a link under other names too.
+ * end, find a file under all names with the same result.
  */
-function fold(name: string): string {
+export function foldFileName(name: string): string {
   if (/^[0-9_a-z-]+$/.test(name)) return name
   if (isAscii(name)) return withoutEnd(name.toLowerCase())
   return withoutEnd(visible(name).normalize("NFD").toUpperCase().toLowerCase().normalize("NFC"))

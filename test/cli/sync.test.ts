@@ -147,6 +147,29 @@ test("ignored files stay where they are, on both sides", async () => {
   assert.deepEqual(there, [404, 200, 200, 404])
 })
 
+test("rules at the server neither replace nor remove those here, and are not sent", async () => {
+  const { here, dav, sync, read, write } = await openPair()
+  await mkdir(join(here, "sub"))
+  for (const folder of ["", "sub/"]) {
+    await write(`${folder}.quaysideignore`, ".env\n")
+    await write(`${folder}.env`, "secret")
+    await write(`${folder}data`, "shared")
+  }
+  await sync()
+  const changes = [
+    () => dav("PUT", ".quaysideignore", ""),
+    () => dav("PUT", "sub/.quaysideignore", ""),
+    () => dav("DELETE", ".quaysideignore"),
+  ]
+  for (const change of changes) {
+    assert.ok((await change()).status < 300)
+    assert.deepEqual(counts(await sync()), [0, 0, 0, 0, 0])
+  }
+  assert.deepEqual([await read(".quaysideignore"), await read("sub/.quaysideignore")], [".env\n", ".env\n"])
+  const there = [".env", "sub/.env", ".quaysideignore", "data"].map(async (name) => (await dav("GET", name)).status)
+  assert.deepEqual(await Promise.all(there), [404, 404, 404, 200])
+})
+
 test("a removed folder stays where it holds files that are ignored", async () => {
   const { here, dav, sync, write } = await openPair()
   await write(".quaysideignore", "*.log\n")

@@ -156,8 +156,14 @@ export const commandLine = [
   ),
   ...faults(
     "src/cli/sync/ignored.ts",
+    ["test/cli/sync.test.ts"],
+    [["the rules at the server decide what sync sends", at("readIgnored", "foldFileName(name) === ignoreFile || "), ""]],
+  ),
+  ...faults(
+    "src/cli/sync/ignored.ts",
     ["src/cli/sync/ignored.test.ts"],
     [
+      ["sync writes the rules of another folder by a name of other letters", at("readIgnored", "foldFileName(name)"), "name"],
       ["any number of names may stand between others in an ignored path", at("assertQuick", "doubleStars <= maxDoubleStars"), "true"],
       ["an ignored name has any number of stars", at("assertQuick", "stars.length <= maxStars"), "true"],
     ],

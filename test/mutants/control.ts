@@ -39,13 +39,13 @@ export const control = [
     ],
   ]),
   ...faults("src/channel/link-names.ts", archives, [
-    ["a link is found by its exact name only", at("fold", ".toUpperCase()"), ""],
+    ["a link is found by its exact name only", at("foldFileName", ".toUpperCase()"), ""],
     ["the links of an archive use any amount of memory", at("LinkNames.add", "this.#bytes > maxBytes"), "false"],
     ["names below a link's directory need no memory", at("LinkNames.add", "(node.children ? 0 : childrenBytes)"), "0"],
     ["accents of a name are sorted in quadratic time", at("hasTooManyAccents", "31"), "9999"],
     [
       "the end of a name is searched for from each dot",
-      at("fold", "withoutEnd(name.toLowerCase())"),
+      at("foldFileName", "withoutEnd(name.toLowerCase())"),
       "name.toLowerCase().replace(/[. ]+$/, '')",
     ],
   ]),

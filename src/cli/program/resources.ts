@@ -169,7 +169,7 @@ function syncCommand(program: Command, state: ProgramState): void {
     .option("--force", "also if one side has lost all its files")
     .summary("Keep a folder and a dataset the same")
     .description(
-      "Send what changed here, receive what changed at the server, and remove what was removed on the other side. A file that changed on both sides keeps both: yours gets the name NAME.conflict-TIME. Lines of .quaysideignore are those of .gitignore.",
+      "Send what changed here, receive what changed at the server, and remove what was removed on the other side. A file that changed on both sides keeps both: yours gets the name NAME.conflict-TIME. Lines of .quaysideignore are those of .gitignore; files of that name are neither sent nor received.",
     )
     .addHelpText("after", examples(["Keep them the same while you work", "sync --watch ./spectra spectra:raw"]))
     .action(lazyAction(state, async () => (await import("../commands/sync.ts")).sync))

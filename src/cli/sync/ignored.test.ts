@@ -20,6 +20,13 @@ test("lines of a folder's file are those of .gitignore", async () => {
   assert.deepEqual([isIgnored("build", true), isIgnored("x/build", true)], [true, false])
 })
 
+test("files of rules are ignored at every level, under all names that a file system finds them by", async () => {
+  const isIgnored = await rulesOf("!.quaysideignore")
+  for (const path of [".quaysideignore", "a/b/.quaysideignore", ".QuaysideIgnore", ".quay\u200csideignore", ".quay\u017fideignore."])
+    assert.deepEqual([isIgnored(path, false), isIgnored(path, true)], [true, true], path)
+  for (const path of ["quaysideignore", ".quaysideignore.conflict", ".quaysideignore2"]) assert.equal(isIgnored(path, false), false, path)
+})
+
 test("a line whose comparison takes long is an error that names it", async () => {
   for (const line of ["**/a/**/a/**/a", "a*a*a*a*b", "x/*a*a*a*/y", "!**/a/**/b/**"]) {
     await assert.rejects(rulesOf("fine", line), (error: Error) => {

@@ -1,6 +1,7 @@
 import { readFile, stat } from "node:fs/promises"
 import { join } from "node:path"
 import ignore from "ignore"
+import { foldFileName } from "#channel"
 import { CliError } from "../io/failures.ts"
 
 const ignoreFile = ".quaysideignore"
@@ -13,7 +14,10 @@ const maxDoubleStars = 2
 
 export type IsIgnored = (path: string, isDirectory: boolean) => boolean
 
-/** The rules of the folder's own file, in the syntax of `.gitignore`. */
+/**
+ * The rules of the folder's own file, in the syntax of `.gitignore`. Files of that name are always
+ * ignored: everybody who may write to the dataset would otherwise decide what is sent from here.
+ */
 export async function readIgnored(root: string): Promise<IsIgnored> {
   const file = join(root, ignoreFile)
   const size = await stat(file).then(
@@ -24,11 +28,13 @@ export async function readIgnored(root: string): Promise<IsIgnored> {
   const text = size === 0 ? "" : await readFile(file, "utf8")
   for (const [i, line] of text.split("\n").entries()) assertQuick(line, `${file}, line ${i + 1}`)
   const rules = ignore().add(text)
-  return (path, isDirectory) =>
-    path.split("/").at(-1)?.startsWith(syncFilePrefix) === true || rules.ignores(isDirectory ? `${path}/` : path)
+  return (path, isDirectory) => {
+    const name = path.slice(path.lastIndexOf("/") + 1)
+    return name.startsWith(syncFilePrefix) || foldFileName(name) === ignoreFile || rules.ignores(isDirectory ? `${path}/` : path)
+  }
 }
 
-/** Everybody who can write to the dataset can write this file. */
+/** The file may be from somebody else, such as with a folder that was pulled. */
 function assertQuick(line: string, where: string): void {
   const names = line.split("/").map((name) => name.match(/\*+/g) ?? [])
   const doubleStars = names.flat().filter((stars) => stars.length > 1).length
