@@ -217,6 +217,13 @@ export const webdav = [
       "using _lock = await request.lockPaths(request.names)",
     ],
   ]),
+  ...faults("src/files/properties/dead-properties.ts", waitingChanges, [
+    [
+      "properties are changed by a right that ended while the change waited for others",
+      at("DeadProperties.patch", "await assertStillAllowed?.()"),
+      "",
+    ],
+  ]),
   ...faults(
     "src/files/tree/copy-file.ts",
     ["src/files/tree/copies-at-once.test.ts"],

@@ -29,6 +29,7 @@ interface Wanted extends PropertyName {
 
 /** Stores and removes properties, all or none. */
 export async function proppatch(request: DavRequest): Promise<void> {
+  request.assertStillAllowed = () => request.assertWriteRight()
   await request.assertWritable()
   request.sendContinue()
   const wanted = readUpdate(await readXmlBody(request))
@@ -49,7 +50,8 @@ export async function proppatch(request: DavRequest): Promise<void> {
   await request.assertWritable()
   const isProtected = (one: PropertyName) => one.ns === davNamespace
   const refused = wanted.some(isProtected)
-  if (!refused) await deadProperties.patch(request.path, changes, { person: request.userId, isGuest })
+  if (!refused)
+    await deadProperties.patch(request.path, changes, { person: request.userId, isGuest, assertStillAllowed: request.assertStillAllowed })
   const stats = refused
     ? [
         propstat(wanted.filter(isProtected), protectedStatus),

@@ -27,6 +27,11 @@ interface ChangeOptions {
   isGuest?: boolean
 }
 
+interface PatchOptions extends ChangeOptions {
+  /** Called after the waits. Changes of everybody wait for it. Default: the change is allowed. */
+  assertStillAllowed?: () => Promise<unknown>
+}
+
 /** A copy of what is below a path. */
 interface PropertyCopy extends ChangeOptions {
   path: string
@@ -79,10 +84,12 @@ export class DeadProperties implements AsyncDisposable {
   }
 
   /** Applies all changes; null removes one. */
-  async patch(path: string, changes: PropertyChanges, { person = "", isGuest = false }: ChangeOptions = {}): Promise<void> {
+  async patch(path: string, changes: PropertyChanges, options: PatchOptions = {}): Promise<void> {
+    const { person = "", isGuest = false, assertStillAllowed } = options
     const table = await this.#load()
     using _lock = await this.#lock(path)
     using _turn = await this.#log.acquire(person)
+    await assertStillAllowed?.()
     const entries = changes.map(({ key, value }) => (value === null ? { unset: path, key } : { set: path, key, value }))
     if (onlyRemove(changes)) return await this.#applyEvenIfFull(table, entries)
     if (!table.fitsEntryLimit(path, changes)) throw entryBudgetExceeded()

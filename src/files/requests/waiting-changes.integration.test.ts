@@ -4,6 +4,7 @@ import { after, before, suite, test } from "node:test"
 import { setTimeout as pause } from "node:timers/promises"
 import { eventually } from "../../../test/fixtures/eventually.ts"
 import { TestFilesServer, type TestRequest } from "../../../test/fixtures/files/files-server.ts"
+import { PropertyLog } from "../properties/property-log.ts"
 import { TreeDirectory } from "../tree/tree-directory.ts"
 import { PathLocks } from "./path-locks.ts"
 
@@ -94,4 +95,21 @@ suite("a change that waits for another one", () => {
       assert.equal(readFileSync(server.at("shared/file"), "utf8"), "old")
       assert.equal(existsSync(server.at("shared/new")), false)
     })
+
+  test("PROPPATCH is refused if the right ends while it waits for changes of other properties", async (t) => {
+    writeFileSync(server.at("shared/file"), "old")
+    isBobKnown = true
+    server.authority.people.get("bob")?.rights.set("/users/ann/shared", "write")
+    server.files.invalidate()
+    const { acquire } = PropertyLog.prototype
+    t.mock.method(PropertyLog.prototype, "acquire", async function (this: PropertyLog, ...given: Parameters<typeof acquire>) {
+      server.authority.people.get("bob")?.rights.delete("/users/ann/shared")
+      server.files.invalidate()
+      return await acquire.apply(this, given)
+    })
+    assert.equal((await server.ask("PROPPATCH", "/users/ann/shared/file", { body: patch, user: "bob" })).status, 404)
+    const listing = await server.ask("PROPFIND", "/users/ann/shared/file", { headers: { depth: "0" } })
+    assert.equal(listing.status, 207)
+    assert.doesNotMatch(listing.text, /xmlns="x:"|x:/)
+  })
 })
