@@ -86,6 +86,7 @@ refused = {
     "setsockopt(TCP_MD5SIG)": option(IPPROTO_TCP, 14),
     "setsockopt(TCP_MD5SIG_EXT)": option(IPPROTO_TCP, 32),
     "setsockopt(TCP_AO_ADD_KEY)": option(IPPROTO_TCP, 38),
+    "fcntl(F_OFD_SETLK)": call(72, own_file(), 37, 0),
     "personality(ADDR_NO_RANDOMIZE)": call(135, 0x0040000),
 }
 no_time = ctypes.create_string_buffer(16)

@@ -213,8 +213,16 @@ export const isolation = [
     ["src/engine/docker/observe/kernel-memory.docker.test.ts"],
     [
       ["messages that wait in a run's sockets are nobody's", at("bytesOfSocket", "value.readUInt32LE(memoryFigures.received) +"), ""],
-      ["sockets that wait in another socket are nobody's", at("answer", "waiting > 0 &&"), "false &&"],
-      ["the kernel's memory for locks is nobody's", at("answer", "countsLocks && target"), "false && target"],
+      ["a process whose first thread ended has no sockets", at("tasksOf", "!hasEnded"), "true"],
+      ["the kernel's memory for locks is nobody's", at("Walk.#addDescriptor", "this.#question.countsLocks && target"), "false && target"],
+    ],
+  ),
+  ...faults(
+    "src/engine/docker/observe/kernel-memory.ts",
+    ["src/engine/docker/observe/kernel-memory.docker.test.ts"],
+    [
+      ["sockets that wait in another socket are nobody's", at("KernelMemoryGuard.#look", "answer.hidden <= maxHidden"), "true"],
+      ["connections that the kernel tracks are nobody's", at("suspectOf", "tracked * connectionBytes.tracked"), "0"],
     ],
   ),
   ...faults(

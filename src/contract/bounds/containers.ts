@@ -31,7 +31,7 @@ export const containerBounds = {
     beyond: "packets of further ones are dropped",
   },
   kernelMemoryPercent: {
-    what: "Memory that the kernel holds for sockets and file locks and that no control group counts, as a part of the run's memory",
+    what: "Memory that the kernel holds for sockets, tracked connections and file locks and that no control group counts, as a part of the run's memory",
     value: 25,
     unit: "percent",
     per: "run",
@@ -118,7 +118,7 @@ export const containerBounds = {
     what: "Connections that the kernel tracks, if `net.netfilter.nf_conntrack_max` is lower",
     value: 2 ** 20,
     unit: "count",
-    per: "machine",
+    per: "network of a run, and machine",
     beyond: "packets of further ones are dropped",
   },
   watches: {

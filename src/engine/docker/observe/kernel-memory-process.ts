@@ -11,12 +11,14 @@ import { text } from "node:stream/consumers"
 /** The question about one run. */
 export interface KernelMemoryQuestion {
   key: string
-  /** The processes of its control group. */
-  processes: readonly number[]
-  /** The sockets of its network. */
-  sockets: number
+  /** The process ID of its init. */
+  pid: number
+  /** The file that lists the processes of its control group. */
+  processes: string
   /** Whether locks are counted, which takes longer. */
   countsLocks: boolean
+  /** Bytes that are known already. */
+  bytes: number
   /** Bytes after which no more are counted. */
   enough: number
 }
@@ -24,22 +26,23 @@ export interface KernelMemoryQuestion {
 /** One line of the output. */
 export interface KernelMemoryAnswer {
   key: string
-  /** Null: more descriptors than can be looked at. */
-  bytes: number | null
-  /** Whether many sockets wait in other sockets, where nobody can ask them. */
-  hidesSockets: boolean
+  bytes: number
+  /** Sockets that no descriptor leads to, such as those that wait in another socket. */
+  hidden: number
+  /** Processor time. */
+  microseconds: number
 }
 
-/** Processor time for one run. Some 200,000 descriptors can be looked at. */
-const maxCpuMicroseconds = 2_000_000
-const descriptorsPerLook = 256
-/** Sockets that no process has: connections that a program has not accepted yet are a few. */
-const manyHidden = 512
+/** Of one run; some 0.2 s. The sockets behind further ones count as hidden. */
+const maxDescriptors = 16_384
+const maxRows = 100_000
 /** `struct file_lock`, rounded up. Source: `file_lock_cache` in `/proc/slabinfo`, Linux 6.18. */
 const lockBytes = 200
 
 /** The same numbers on all of Linux's architectures. */
 const calls = { pidfdOpen: 434n, pidfdGetfd: 438n }
+/** `PIDFD_THREAD`, Linux 6.9. */
+const ofThread = 0o200n
 const unixDomain = 1
 /** Of <asm-generic/socket.h>, <linux/sock_diag.h>. */
 const option = { level: 1, domain: 39, memory: 55 }
@@ -92,47 +95,102 @@ function orElse<T>(otherwise: T, read: () => T): T {
   }
 }
 
-function answer(kernel: Kernel, { key, processes, sockets, countsLocks, enough }: KernelMemoryQuestion): KernelMemoryAnswer {
-  const started = process.cpuUsage()
-  const isLate = () => {
-    const { user, system } = process.cpuUsage(started)
-    return user + system > maxCpuMicroseconds
+/** The sockets in a run's network, with those of no descriptor. */
+function usedSockets(pid: number): number {
+  return Number(/^sockets: used (\d+)/m.exec(read(`/proc/${pid}/net/sockstat`))?.[1] ?? 0)
+}
+
+/** The states of connections that are no sockets any more, or not yet: TIME_WAIT, NEW_SYN_RECV. */
+const noSocket = new Set(["06", "0C"])
+
+/** Connections that no program has accepted yet, or that were closed before all was sent. */
+function unownedConnections(pid: number): number {
+  const rowsOf = (name: string) =>
+    read(`/proc/${pid}/net/${name}`)
+      .split("\n", maxRows)
+      .map((line) => line.trim().split(/\s+/))
+  const internet = [...rowsOf("tcp"), ...rowsOf("tcp6")].filter(({ 3: state = "", 9: inode }) => inode === "0" && !noSocket.has(state))
+  return internet.length + rowsOf("unix").filter(({ 6: inode }) => inode === "0").length
+}
+
+/** A process, or its threads if the first one ended: then only they have descriptors. */
+function tasksOf(process: string): { path: string; id: string; flags: bigint }[] {
+  const path = `/proc/${process}`
+  const state = read(`${path}/stat`)
+  // The name may contain spaces and parentheses.
+  const hasEnded = state.startsWith("Z", state.lastIndexOf(")") + 2)
+  if (!hasEnded) return [{ path, id: process, flags: 0n }]
+  return listed(`${path}/task`).map((id) => ({ path: `${path}/task/${id}`, id, flags: ofThread }))
+}
+
+class Walk {
+  readonly #kernel: Kernel
+  readonly #question: KernelMemoryQuestion
+  readonly #seen = new Set<string>()
+  bytes: number
+  #looked = 0
+  /** Descriptors that were closed meanwhile. */
+  #gone = 0
+
+  constructor(kernel: Kernel, question: KernelMemoryQuestion) {
+    this.#kernel = kernel
+    this.#question = question
+    this.bytes = question.bytes
   }
-  const seen = new Set<string>()
-  let [bytes, looked, waiting] = [0, 0, 0]
-  for (const id of processes) {
-    const pidfd = kernel.syscall(calls.pidfdOpen, BigInt(id), 0n, 0n)
-    if (pidfd < 0n) continue
-    for (const descriptor of listed(`/proc/${id}/fd`)) {
-      looked += 1
-      if (looked % descriptorsPerLook === 0 && isLate()) return { key, bytes: null, hidesSockets: false }
-      const target = orElse("", () => readlinkSync(`/proc/${id}/fd/${descriptor}`))
-      if (target.startsWith("socket:")) {
-        if (!seen.has(target)) bytes += bytesOfSocket(kernel, pidfd, descriptor) ?? 0
-        seen.add(target)
-        if (sockets > manyHidden) waiting += filesInSocket(id, descriptor)
-      } else if (countsLocks && target.startsWith("/")) bytes += locksOf(id, descriptor) * lockBytes
-      if (bytes > enough) break
+
+  /** Adds up the bytes; returns the number of hidden sockets. */
+  run(): number {
+    const { pid, processes } = this.#question
+    const before = usedSockets(pid)
+    const found = read(processes).trim().split("\n").flatMap(tasksOf)
+    for (const task of found) if (!this.#isOver) this.#addTask(task)
+    const used = Math.min(before, usedSockets(pid))
+    // A busy server closes some meanwhile. A program could feign many.
+    const closed = Math.min(this.#gone, Math.floor(used / 4))
+    return Math.max(0, used - this.#seen.size - closed - unownedConnections(pid))
+  }
+
+  get #isOver(): boolean {
+    return this.bytes > this.#question.enough || this.#looked >= maxDescriptors
+  }
+
+  #addTask({ path, id, flags }: { path: string; id: string; flags: bigint }): void {
+    const pidfd = this.#kernel.syscall(calls.pidfdOpen, BigInt(id), flags, 0n)
+    if (pidfd < 0n) return
+    for (const descriptor of listed(`${path}/fd`)) {
+      if (this.#isOver) break
+      this.#looked += 1
+      this.#addDescriptor(pidfd, path, descriptor)
     }
-    kernel.close(Number(pidfd))
-    if (bytes > enough) break
+    this.#kernel.close(Number(pidfd))
   }
-  return { key, bytes, hidesSockets: waiting > 0 && sockets - seen.size > manyHidden }
+
+  #addDescriptor(pidfd: bigint, path: string, descriptor: string): void {
+    const target = orElse("", () => readlinkSync(`${path}/fd/${descriptor}`))
+    if (target === "") this.#gone += 1
+    else if (target.startsWith("socket:")) {
+      if (this.#seen.has(target)) return
+      const bytes = bytesOfSocket(this.#kernel, pidfd, descriptor)
+      if (bytes === undefined) return
+      this.#seen.add(target)
+      this.bytes += bytes
+    } else if (this.#question.countsLocks && target.startsWith("/")) this.bytes += locksOf(path, descriptor) * lockBytes
+  }
 }
 
-const infoOf = (id: number, descriptor: string) => orElse("", () => readFileSync(`/proc/${id}/fdinfo/${descriptor}`, "latin1"))
-
-/** Files on their way to another program. */
-function filesInSocket(id: number, descriptor: string): number {
-  return Number(/^scm_fds:\s*(\d+)/m.exec(infoOf(id, descriptor))?.[1] ?? 0)
-}
+const read = (path: string) => orElse("", () => readFileSync(path, "latin1"))
 
 /** Locks that a process has on a file. */
-function locksOf(id: number, descriptor: string): number {
-  return infoOf(id, descriptor).split("\nlock:").length - 1
+function locksOf(path: string, descriptor: string): number {
+  return read(`${path}/fdinfo/${descriptor}`).split("\nlock:").length - 1
 }
 
 const kernel = loadKernel()
 for (const question of JSON.parse(await text(stdin)) as KernelMemoryQuestion[]) {
-  stdout.write(`${JSON.stringify(answer(kernel, question))}\n`)
+  const started = process.cpuUsage()
+  const walk = new Walk(kernel, question)
+  const hidden = walk.run()
+  const { user, system } = process.cpuUsage(started)
+  const answer: KernelMemoryAnswer = { key: question.key, bytes: walk.bytes, hidden, microseconds: user + system }
+  stdout.write(`${JSON.stringify(answer)}\n`)
 }
