@@ -22,6 +22,7 @@ export class ImageRooms {
   readonly #disk: () => Promise<EngineDisk | null>
   readonly #entriesOfLayers = new Map<string, number>()
   readonly #rooms = new Map<string, number>()
+  readonly #measuring = new Map<string, Promise<number>>()
 
   constructor(disk: () => Promise<EngineDisk | null>) {
     this.#disk = disk
@@ -32,8 +33,17 @@ export class ImageRooms {
     return this.#rooms.get(id)
   }
 
-  /** Layers do not change, so each is counted once. A hidden one counts no entries. */
-  async measure(image: Layers): Promise<number> {
+  /**
+   * Layers do not change, so each is counted once. A hidden one counts no entries. Callers at the
+   * same time share the count.
+   */
+  measure(image: Layers): Promise<number> {
+    const measuring = this.#measuring.get(image.Id) ?? this.#measure(image).finally(() => this.#measuring.delete(image.Id))
+    this.#measuring.set(image.Id, measuring)
+    return measuring
+  }
+
+  async #measure(image: Layers): Promise<number> {
     const known = this.#rooms.get(image.Id)
     if (known !== undefined) return known
     const disk = await this.#disk()
