@@ -92,8 +92,17 @@ export const origins = [
         at("IdleConnections.latestFor", " && owner.credentialId === visitor.credentialId"),
         "",
       ],
-      ["one person has any number of idle connections to runs", at("IdleConnections.add", "max: maxOfPerson"), "max: Infinity"],
-      ["a run has any number of idle connections", at("IdleConnections.add", "max: maxOfRun"), "max: Infinity"],
+      [
+        "one person has any number of idle connections to runs",
+        at("IdleConnections.add", "this.#closeBeyond(maxOfPerson,"),
+        "this.#closeBeyond(Infinity,",
+      ],
+      [
+        "a connection that replaces its person's only one does not count as theirs",
+        at("IdleConnections.add", "this.#closeBeyond(maxOfRun, groupOf(this.#ofRun, key).add(connection))"),
+        "const group = groupOf(this.#ofPerson, visitor.userId)\nthis.#closeBeyond(maxOfRun, groupOf(this.#ofRun, key).add(connection))\nif (group.size === 0) return void group.add(connection)",
+      ],
+      ["a run has any number of idle connections", at("IdleConnections.add", "this.#closeBeyond(maxOfRun,"), "this.#closeBeyond(Infinity,"],
     ],
   ),
   ...faults("src/projects/plan/authors.ts", authors, [

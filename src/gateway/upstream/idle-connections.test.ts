@@ -43,13 +43,18 @@ test("each visitor's requests one after another use one connection to the progra
   assert.equal(fixture.program.connections, 2)
 })
 
-/** A program that responds to all requests at once, and keeps their connections. */
-function aProgramThatWaitsFor(count: number): TestProgram {
+/**
+ * A program that responds to all requests at once, and keeps their connections. A request may name
+ * another count, and `?late` is answered when the promise resolves.
+ */
+function aProgramThatWaitsFor(count: number, late?: Promise<void>): TestProgram {
   const waiting: ServerResponse[] = []
-  const program = new TestProgram((_, answer) => {
+  const program = new TestProgram(({ url = "" }, answer) => {
+    const respond = (to: ServerResponse) => to.writeHead(200, { "content-length": "2" }).end("ok")
+    if (url.endsWith("?late")) return void late?.then(() => respond(answer))
     waiting.push(answer)
-    if (waiting.length < count) return
-    for (const each of waiting.splice(0)) each.writeHead(200, { "content-length": "2" }).end("ok")
+    if (waiting.length < Number(/\?(\d+)$/.exec(url)?.[1] ?? count)) return
+    for (const each of waiting.splice(0)) respond(each)
   })
   program.server.keepAliveTimeout = 60_000
   return program
@@ -70,13 +75,32 @@ test("a person keeps few idle connections to all runs", async () => {
   const runs = max / 32 + 1
   const program = aProgramThatWaitsFor(32)
   await using fixture = await GatewayFixture.open({ program })
-  const { address } = fixture.target
-  for (let run = 2; run <= runs + 1; run += 1) {
-    const key = `${run}`.padStart(32, "0")
-    fixture.runs.targets.set(key, { ...aRunTarget(run, key), address })
-    await Promise.all(Array.from({ length: 32 }, () => textFor(fixture, ann, { run })))
-  }
+  for (let run = 2; run <= runs + 1; run += 1) await open32(fixture, run)
   await eventually(`the program has ${max} connections`, () => program.sockets.size === max)
   await Promise.all(Array.from({ length: 32 }, () => textFor(fixture, ann, { run: runs + 1 })))
   assert.equal(program.connections, runs * 32)
 })
+
+test("a connection that replaces its person's only one in a full run counts as theirs", async () => {
+  const released = Promise.withResolvers<void>()
+  const others = bounds.gateway.idleConnections.value - 1
+  const program = aProgramThatWaitsFor(32, released.promise)
+  await using fixture = await GatewayFixture.open({ program })
+  const late = textFor(fixture, ann, { path: "?late" })
+  await eventually("the program has ann's request", () => program.connections === 1)
+  await textFor(fixture, ann, { path: "?1" })
+  await Promise.all(Array.from({ length: others }, () => textFor(fixture, bob, { path: `?${others}` })))
+  released.resolve()
+  await late
+  await eventually("the run has no room for ann's older connection", () => program.sockets.size === others + 1)
+  const max = bounds.gateway.idleConnectionsPerPerson.value
+  for (let run = 2; run <= max / 32 + 1; run += 1) await open32(fixture, run)
+  await eventually(`ann has ${max} connections`, () => program.sockets.size === others + max)
+})
+
+/** Opens 32 connections of ann to another run of the same program. */
+async function open32(fixture: GatewayFixture, run: number): Promise<void> {
+  const key = `${run}`.padStart(32, "0")
+  fixture.runs.targets.set(key, { ...aRunTarget(run, key), address: fixture.target.address })
+  await Promise.all(Array.from({ length: 32 }, () => textFor(fixture, ann, { run })))
+}

@@ -12,14 +12,14 @@ export class IdleConnections {
   /** Keeps a connection. Closes the run's and the person's oldest one beyond the maximum. */
   add(connection: UpstreamConnection): void {
     const { key, visitor } = connection.upstream
-    for (const { group, max } of [
-      { group: groupOf(this.#ofRun, key), max: maxOfRun },
-      { group: groupOf(this.#ofPerson, visitor.userId), max: maxOfPerson },
-    ]) {
-      group.add(connection)
-      const [oldest] = group
-      if (group.size > max && oldest) this.close([oldest])
-    }
+    this.#closeBeyond(maxOfRun, groupOf(this.#ofRun, key).add(connection))
+    // The first step may have removed the person's group, since it was empty.
+    this.#closeBeyond(maxOfPerson, groupOf(this.#ofPerson, visitor.userId).add(connection))
+  }
+
+  #closeBeyond(max: number, group: ReadonlySet<UpstreamConnection>): void {
+    const [oldest] = group
+    if (group.size > max && oldest) this.close([oldest])
   }
 
   delete(connection: UpstreamConnection): void {
