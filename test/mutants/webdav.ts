@@ -217,11 +217,16 @@ export const webdav = [
       "using _lock = await request.lockPaths(request.names)",
     ],
   ]),
-  ...faults("src/files/properties/dead-properties.ts", waitingChanges, [
+  ...faults("src/files/properties/property-log.ts", waitingChanges, [
     [
       "properties are changed by a right that ended while the change waited for others",
-      at("DeadProperties.patch", "await assertStillAllowed?.()"),
+      at("PropertyLog.acquire", "await assertStillAllowed?.()"),
       "",
+    ],
+    [
+      "everybody's changes of properties wait while the right of one is checked",
+      at("PropertyLog.acquire", "await assertStillAllowed?.()\n    stack.use(await this.#turns.acquire())"),
+      "stack.use(await this.#turns.acquire())\n    await assertStillAllowed?.()",
     ],
   ]),
   ...faults(

@@ -29,7 +29,7 @@ interface Wanted extends PropertyName {
 
 /** Stores and removes properties, all or none. */
 export async function proppatch(request: DavRequest): Promise<void> {
-  request.assertStillAllowed = () => request.assertWriteRight()
+  request.assertStillAllowed = () => request.assertWritable()
   await request.assertWritable()
   request.sendContinue()
   const wanted = readUpdate(await readXmlBody(request))
@@ -50,8 +50,11 @@ export async function proppatch(request: DavRequest): Promise<void> {
   await request.assertWritable()
   const isProtected = (one: PropertyName) => one.ns === davNamespace
   const refused = wanted.some(isProtected)
-  if (!refused)
-    await deadProperties.patch(request.path, changes, { person: request.userId, isGuest, assertStillAllowed: request.assertStillAllowed })
+  const assertStillAllowed = async () => {
+    await request.revalidate()
+    await request.assertStillAllowed()
+  }
+  if (!refused) await deadProperties.patch(request.path, changes, { person: request.userId, isGuest, assertStillAllowed })
   const stats = refused
     ? [
         propstat(wanted.filter(isProtected), protectedStatus),

@@ -28,7 +28,7 @@ interface ChangeOptions {
 }
 
 interface PatchOptions extends ChangeOptions {
-  /** Called after the waits. Changes of everybody wait for it. Default: the change is allowed. */
+  /** Called after the wait for the person's other changes. Default: the change is allowed. */
   assertStillAllowed?: () => Promise<unknown>
 }
 
@@ -88,8 +88,7 @@ export class DeadProperties implements AsyncDisposable {
     const { person = "", isGuest = false, assertStillAllowed } = options
     const table = await this.#load()
     using _lock = await this.#lock(path)
-    using _turn = await this.#log.acquire(person)
-    await assertStillAllowed?.()
+    using _turn = await this.#log.acquire(person, assertStillAllowed)
     const entries = changes.map(({ key, value }) => (value === null ? { unset: path, key } : { set: path, key, value }))
     if (onlyRemove(changes)) return await this.#applyEvenIfFull(table, entries)
     if (!table.fitsEntryLimit(path, changes)) throw entryBudgetExceeded()

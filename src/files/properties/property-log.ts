@@ -45,11 +45,13 @@ export class PropertyLog implements AsyncDisposable {
 
   /**
    * Waits for earlier changes; disposing ends this one. Of each person's changes one waits for
-   * those of others, so nobody waits for all of them.
+   * those of others, so nobody waits for all of them. `assertStillAllowed` may take long, since a
+   * person's questions wait for each other. So nobody else's change waits for it.
    */
-  async acquire(person: TurnOwner): Promise<Disposable> {
+  async acquire(person: TurnOwner, assertStillAllowed?: () => Promise<unknown>): Promise<Disposable> {
     using stack = new DisposableStack()
     stack.use(await this.#turnsOfPeople.acquire(String(person)))
+    await assertStillAllowed?.()
     stack.use(await this.#turns.acquire())
     return stack.move()
   }

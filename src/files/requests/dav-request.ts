@@ -157,13 +157,8 @@ export class DavRequest {
 
   /** Throws unless the caller may write. Afterwards, no lock in the way is stale. */
   async assertWritable(names = this.names): Promise<void> {
-    await this.assertWriteRight(names)
-    await releaseStaleLocksAround(this, names)
-  }
-
-  /** Throws unless the caller may write. It looks at no locks, of which there may be many. */
-  async assertWriteRight(names = this.names): Promise<void> {
     assertWriteLevel(assertVisibleLevel(await this.context.rights.level(this.userId, names, "write")))
+    await releaseStaleLocksAround(this, names)
   }
 
   /** The person whose quota the content counts for; undefined: none. */

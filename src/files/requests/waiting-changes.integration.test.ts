@@ -96,20 +96,48 @@ suite("a change that waits for another one", () => {
       assert.equal(existsSync(server.at("shared/new")), false)
     })
 
-  test("PROPPATCH is refused if the right ends while it waits for changes of other properties", async (t) => {
-    writeFileSync(server.at("shared/file"), "old")
+  for (const ending of ["right", "credential"] as const)
+    test(`PROPPATCH is refused if the ${ending} ends while it waits for changes of other properties`, async (t) => {
+      writeFileSync(server.at("shared/file"), "old")
+      isBobKnown = true
+      server.authority.people.get("bob")?.rights.set("/users/ann/shared", "write")
+      server.files.invalidate()
+      const { acquire } = PropertyLog.prototype
+      t.mock.method(PropertyLog.prototype, "acquire", async function (this: PropertyLog, ...given: Parameters<typeof acquire>) {
+        if (ending === "right") server.authority.people.get("bob")?.rights.delete("/users/ann/shared")
+        else isBobKnown = false
+        server.files.invalidate()
+        return await acquire.apply(this, given)
+      })
+      assert.equal(
+        (await server.ask("PROPPATCH", "/users/ann/shared/file", { body: patch, user: "bob" })).status,
+        ending === "right" ? 404 : 401,
+      )
+      const listing = await server.ask("PROPFIND", "/users/ann/shared/file", { headers: { depth: "0" } })
+      assert.equal(listing.status, 207)
+      assert.doesNotMatch(listing.text, /xmlns="x:"|x:/)
+    })
+
+  test("nobody waits while the person of another PROPPATCH is authenticated again", async (t) => {
+    for (const name of ["file", "other"]) writeFileSync(server.at(`shared/${name}`), "old")
     isBobKnown = true
     server.authority.people.get("bob")?.rights.set("/users/ann/shared", "write")
     server.files.invalidate()
+    held = Promise.withResolvers()
+    held.resolve()
     const { acquire } = PropertyLog.prototype
-    t.mock.method(PropertyLog.prototype, "acquire", async function (this: PropertyLog, ...given: Parameters<typeof acquire>) {
-      server.authority.people.get("bob")?.rights.delete("/users/ann/shared")
+    const mocked = t.mock.method(PropertyLog.prototype, "acquire", function (this: PropertyLog, ...given: Parameters<typeof acquire>) {
+      mocked.mock.restore()
+      held = Promise.withResolvers()
+      isHeld = false
       server.files.invalidate()
-      return await acquire.apply(this, given)
+      return acquire.apply(this, given)
     })
-    assert.equal((await server.ask("PROPPATCH", "/users/ann/shared/file", { body: patch, user: "bob" })).status, 404)
-    const listing = await server.ask("PROPFIND", "/users/ann/shared/file", { headers: { depth: "0" } })
-    assert.equal(listing.status, 207)
-    assert.doesNotMatch(listing.text, /xmlns="x:"|x:/)
+    const first = server.ask("PROPPATCH", "/users/ann/shared/file", { body: patch })
+    await eventually("ann is authenticated again", () => isHeld)
+    const second = server.ask("PROPPATCH", "/users/ann/shared/other", { body: patch, user: "bob" })
+    const { status } = await Promise.race([second, pause(5_000, { status: 0 }, { ref: false })])
+    held.resolve()
+    assert.deepEqual([status, (await first).status], [207, 207])
   })
 })
