@@ -68,7 +68,7 @@ export const confinement = [
     [
       [
         "an image has any number of empty files",
-        at("ImageRooms.measure", "(await this.#countEntries(layersOf(image))) * bytesOfEntry"),
+        at("ImageRooms.#measure", "(await this.#countEntries(layersOf(image))) * bytesOfEntry"),
         "0",
       ],
     ],
