@@ -185,12 +185,17 @@ function locksOf(path: string, descriptor: string): number {
   return read(`${path}/fdinfo/${descriptor}`).split("\nlock:").length - 1
 }
 
-const kernel = loadKernel()
-for (const question of JSON.parse(await text(stdin)) as KernelMemoryQuestion[]) {
-  const started = process.cpuUsage()
-  const walk = new Walk(kernel, question)
-  const hidden = walk.run()
-  const { user, system } = process.cpuUsage(started)
-  const answer: KernelMemoryAnswer = { key: question.key, bytes: walk.bytes, hidden, microseconds: user + system }
-  stdout.write(`${JSON.stringify(answer)}\n`)
+async function answerAll(): Promise<void> {
+  const kernel = loadKernel()
+  for (const question of JSON.parse(await text(stdin)) as KernelMemoryQuestion[]) {
+    const started = process.cpuUsage()
+    const walk = new Walk(kernel, question)
+    const hidden = walk.run()
+    const { user, system } = process.cpuUsage(started)
+    const answer: KernelMemoryAnswer = { key: question.key, bytes: walk.bytes, hidden, microseconds: user + system }
+    stdout.write(`${JSON.stringify(answer)}\n`)
+  }
 }
+
+// `bin/compile.js` only imports it.
+if (import.meta.main) await answerAll()
