@@ -96,7 +96,7 @@ export class KernelMemoryGuard {
   }
 
   async #look(isPressing: boolean, signal: AbortSignal): Promise<void> {
-    const suspects = await this.#suspects()
+    const suspects = await this.#suspects(isPressing)
     const answers = await this.#askAboutAll(suspects, signal)
     const maxHidden = await tooManyHidden()
     const unclear = new Map<string, number>()
@@ -114,12 +114,12 @@ export class KernelMemoryGuard {
   }
 
   /** Those that take long come last: somebody's runs with very many descriptors delay no others. */
-  async #suspects(): Promise<Suspect[]> {
+  async #suspects(isPressing: boolean): Promise<Suspect[]> {
     const countsLocks = (await lockCount()) > fewLocks
     const suspects: Suspect[] = []
     for (const [n, container] of this.#running().entries()) {
       if (n % containersPerTurn === containersPerTurn - 1) await setImmediate()
-      const suspect = suspectOf(container, countsLocks)
+      const suspect = suspectOf(container, { countsLocks, countsConnections: isPressing })
       if (suspect) suspects.push(suspect)
     }
     const costOf = ({ key }: Suspect) => this.#costs.get(key) ?? 0
@@ -150,14 +150,19 @@ export class KernelMemoryGuard {
   }
 }
 
-function suspectOf(container: RunningContainer, countsLocks: boolean): Suspect | undefined {
+/** Connections count only sometimes: a load test leaves very many behind for two minutes. */
+function suspectOf(
+  container: RunningContainer,
+  { countsLocks, countsConnections }: { countsLocks: boolean; countsConnections: boolean },
+): Suspect | undefined {
   const { key, id, pid } = container
   const groups = controlGroupsOf(`/proc/${pid}`, id)
   const figures = textOf(`/proc/${pid}/net/sockstat`)
   const figure = (pattern: RegExp) => Number(pattern.exec(figures)?.[1] ?? 0)
   // The second line's first column, in hexadecimal digits.
   const tracked = Number.parseInt(textOf(`/proc/${pid}/net/stat/nf_conntrack`).split("\n")[1] ?? "", 16) || 0
-  const bytes = tracked * connectionBytes.tracked + figure(/^TCP: .* tw (\d+)/m) * connectionBytes.waiting
+  const connections = tracked * connectionBytes.tracked + figure(/^TCP: .* tw (\d+)/m) * connectionBytes.waiting
+  const bytes = countsConnections ? connections : 0
   if (!groups || (figure(/^sockets: used (\d+)/m) <= fewSockets && !countsLocks && bytes < kernelMemoryBytes.value)) return undefined
   const limit = memoryLimitOf(groups)
   const enough = Math.max((limit * kernelMemoryPercent.value) / 100, kernelMemoryBytes.value) + countedBytes(groups)
