@@ -142,7 +142,7 @@ export class KernelMemoryGuard {
   #end({ container: { key, id, pid }, limit }: Suspect, bytes: number): void {
     if (!controlGroupsOf(`/proc/${pid}`, id)) return
     const held = Number.isFinite(bytes) ? `at least ${Math.floor(bytes / mib)} MiB` : "more than can be counted"
-    const msg = `The kernel held ${held} for the run's sockets and file locks, which count as its memory of ${Math.floor(limit / mib)} MiB`
+    const msg = `The kernel held ${held} for the run's sockets, connections and file locks, which count as its memory of ${Math.floor(limit / mib)} MiB`
     this.#log.warn({ key, bytes }, "ending a run for whose sockets and file locks the kernel holds too much memory")
     this.#causes.set(key, { code: "oom_killed", msg })
     // All processes of the container end with its init.
