@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { execFile } from "node:child_process"
 import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { test } from "node:test"
 import { promisify } from "node:util"
 import { basicAuth, createClient } from "#client"
@@ -15,6 +15,9 @@ const kubectl = (...words: string[]) => promisify(execFile)("kubectl", words)
 const root = new URL("../../", import.meta.url)
 const page = new URL("docs/how-to/kubernetes.md", root)
 
+/** The directory of the test cluster's kubelet. */
+const kubelet = join(process.env.CLUSTER_CONTAINERD ?? "", "../../kubelet")
+
 test("kubernetes.md: its commands and settings lead to a run on the cluster", { timeout: 200_000 }, async () => {
   const image = await loadCopy(await ensureBusyboxImage())
   const folder = await mkdtemp(join(tmpdir(), "quayside-page-"))
@@ -24,12 +27,17 @@ test("kubernetes.md: its commands and settings lead to a run on the cluster", { 
     await copyFile(new URL(`deploy/kubernetes/${name}`, root), join(folder, "deploy/kubernetes", name))
   const volume = join(folder, "deploy/kubernetes/one-node.yaml")
   await writeFile(volume, (await readFile(volume, "utf8")).replace("/srv/quayside", folder))
+  const profile = "src/engine/docker/containers/seccomp.json"
+  await mkdir(dirname(join(folder, profile)), { recursive: true })
+  await copyFile(new URL(profile, root), join(folder, profile))
+  const here = (text: string) => text.replace("/srv/quayside", folder).replace("/var/lib/kubelet", kubelet)
   try {
-    await runSteps(await stepsOf(page), { cwd: folder, env: {} })
-    const [, block = ""] = /^```bash\n([\s\S]*?)^```$/m.exec(await readFile(page, "utf8")) ?? []
-    const given = Object.fromEntries(
-      [...block.matchAll(/^(\w+)=(.*)$/gm)].map(([, name = "", value = ""]) => [name, value.replace("/srv/quayside", folder)]),
-    )
+    const steps = (await stepsOf(page)).map((step) => ({ ...step, commands: here(step.commands) }))
+    await runSteps(steps, { cwd: folder, env: {} })
+    const blocks = [...(await readFile(page, "utf8")).matchAll(/^```bash\n([\s\S]*?)^```$/gm)].map(([, block = ""]) => block)
+    const used = [blocks[0], blocks.find((block) => block.includes("QUAYSIDE_KUBERNETES_SECCOMP"))].join("")
+    const given = Object.fromEntries([...used.matchAll(/^(\w+)=(.*)$/gm)].map(([, name = "", value = ""]) => [name, here(value)]))
+    assert.equal(given.QUAYSIDE_KUBERNETES_SECCOMP, "quayside.json")
     await using server = await startServerProcess({ ...given, KUBECONFIG: join(folder, given.KUBECONFIG ?? "") })
     const authorization = basicAuth("admin", server.password)
     assert.equal((await fetch(`${server.baseUrl}/readyz`)).status, 200)
