@@ -1,5 +1,5 @@
 import { type Caller, loadMountModes } from "#access"
-import { checkPlainText, Failure, type ProjectDataInput, planMounts } from "#contract"
+import { bounds, checkPlainText, Failure, invalidField, type ProjectDataInput, planMounts } from "#contract"
 import type { Change, DataRow, ProjectDatasetRow, ProjectRow } from "#store"
 import { invalidReference } from "./references.ts"
 
@@ -54,5 +54,20 @@ export async function checkDatasetLinks(
     inputs.map(({ ID, MountPath }) => ({ id: ID, name: rows.get(ID)?.name ?? "", mountPath: MountPath ?? before.get(ID) ?? "" })),
   )
   if ("field" in planned) throw new Failure("invalid", `${planned.field} must be ${planned.expected}`, { field: planned.field })
-  return inputs.map(({ ID }, i) => ({ dataId: ID, mountPath: planned.data[i] ?? "" }))
+  const links = inputs.map(({ ID }, i) => ({ dataId: ID, mountPath: planned.data[i] ?? "" }))
+  checkPathsLength(links, stored)
+  return links
+}
+
+/** Stored paths that are too long together may stay, or become shorter. */
+function checkPathsLength(links: readonly { mountPath: string }[], stored: readonly { mountPath: string }[]): void {
+  const bytesOf = (all: readonly { mountPath: string }[]) => all.reduce((sum, { mountPath }) => sum + Buffer.byteLength(mountPath), 0)
+  const bytes = bytesOf(links)
+  const max = bounds.texts.mountPathsBytes.value
+  if (bytes > Math.max(max, bytesOf(stored)))
+    throw invalidField(
+      "TrainData",
+      `MountPaths of at most ${max.toLocaleString("en")} bytes together`,
+      `${bytes.toLocaleString("en")} bytes`,
+    )
 }

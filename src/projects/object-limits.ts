@@ -12,6 +12,13 @@ const cacheMs = 10_000
 const reservedFraction = 4
 const maxPeople = 10_000
 const maxDeleted = bounds.runs.deletedObjects.value
+const maxTextBytes = bounds.runs.ownedTextBytes.value
+
+/** The bytes of a person's texts: of the last count and of later growth; undefined: no limit. */
+interface CountedTexts {
+  bytes: number | undefined
+  until: number
+}
 
 /** Room that was there at the last count, for a person or a group. */
 interface Reservation {
@@ -26,14 +33,16 @@ interface Room {
 }
 
 /**
- * Enforces `MaxObjects`. Most requests count nothing: a person who is far from the limit reserves a
- * part of the remaining room in advance, and so does a group, whose members all use its part.
+ * Enforces `MaxObjects` and the bound of a person's texts. Most requests count nothing: a person
+ * who is far from the limit reserves a part of the remaining room in advance, and so does a group,
+ * whose members all use its part.
  */
 export class ObjectLimits {
   readonly #clock: Clock
   readonly #defaults: EffectiveLimits
   readonly #reservations = new Map<number, Reservation & { groups: readonly string[] }>()
   readonly #groups = new Map<string, Reservation>()
+  readonly #texts = new Map<number, CountedTexts>()
 
   constructor(clock: Clock, defaults: EffectiveLimits) {
     this.#clock = clock
@@ -44,6 +53,7 @@ export class ObjectLimits {
   reset(): void {
     this.#reservations.clear()
     this.#groups.clear()
+    this.#texts.clear()
   }
 
   /**
@@ -53,6 +63,35 @@ export class ObjectLimits {
   async checkRoom(tx: LimitReads, caller: Caller, ownerId: number, { isRestored = false } = {}): Promise<void> {
     if (caller.isAdmin) return
     if (!this.#spendReserved(ownerId)) this.#reserve(ownerId, await this.#count(tx, ownerId, isRestored))
+  }
+
+  /**
+   * Throws `Failure` (403) when an object's long texts grow and the owner has no room for them.
+   * `was` and `now` are their bytes before and after the change. All texts are counted at most once
+   * in 10 s; only growth is added in between, since a change that shortens one may still fail.
+   */
+  async checkTextRoom(tx: LimitReads, caller: Caller, ownerId: number, { was, now }: { was: number; now: number }): Promise<void> {
+    if (caller.isAdmin || now <= was) return
+    const counted = this.#countedTexts(ownerId) ?? (await this.#countTexts(tx, ownerId))
+    if (counted.bytes === undefined) return
+    if (counted.bytes + now - was > maxTextBytes) throw tooMuchText(counted.bytes)
+    counted.bytes += now - was
+  }
+
+  #countedTexts(ownerId: number): CountedTexts | undefined {
+    const counted = this.#texts.get(ownerId)
+    return counted && counted.until > this.#clock.now() ? counted : undefined
+  }
+
+  async #countTexts(tx: LimitReads, ownerId: number): Promise<CountedTexts> {
+    const { limits } = await loadLimits(tx, [ownerId], this.#defaults)
+    const isUnlimited = (limits.get(ownerId) ?? this.#defaults).MaxObjects === null
+    const bytes = isUnlimited ? undefined : await tx.users.countTextBytes(ownerId)
+    const counted = { bytes, until: this.#clock.now() + cacheMs }
+    this.#texts.delete(ownerId)
+    this.#texts.set(ownerId, counted)
+    if (this.#texts.size > maxPeople) this.#texts.delete(this.#texts.keys().next().value ?? -1)
+    return counted
   }
 
   #spendReserved(ownerId: number): boolean {
@@ -108,4 +147,10 @@ function limitReached(text: string): Failure {
 function tooManyDeleted(deleted: number): Failure {
   const text = `There are ${deleted.toLocaleString("en")} deleted images, datasets, projects and their grants, and the limit is ${maxDeleted.toLocaleString("en")}`
   return new Failure("forbidden", `${text}; restore and change one of them, or ask an administrator to set MaxObjects to null`)
+}
+
+function tooMuchText(bytes: number): Failure {
+  const mib = (value: number) => `${Math.floor(value / 2 ** 20)} MiB`
+  const text = `The texts of all images, datasets and projects, deleted ones too, have ${mib(bytes)}, and the limit is ${mib(maxTextBytes)}`
+  return new Failure("forbidden", `${text}; shorten some, which counts after 10 s, or ask an administrator to set MaxObjects to null`)
 }

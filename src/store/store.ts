@@ -274,6 +274,8 @@ export interface UserReads {
   /** Images, datasets, projects, tokens and grants of a person; live ones of several people. */
   countOwned(id: number): Promise<{ live: number; deleted: number }>
   countOwnedBy(userNames: readonly string[]): Promise<number>
+  /** The bytes of the long texts of a person's images, datasets and projects, deleted ones too. */
+  countTextBytes(id: number): Promise<number>
 }
 
 export interface GroupReads {

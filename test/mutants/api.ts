@@ -159,6 +159,35 @@ export const api = [
   ),
   ...faults(
     "src/projects/object-limits.ts",
+    ["test/attacks/long-texts.test.ts"],
+    [["one person's texts fill the database", at("ObjectLimits.checkTextRoom"), ""]],
+  ),
+  ...faults(
+    "src/api/handlers/resources/owned-resource.ts",
+    ["test/attacks/long-texts.test.ts"],
+    [["an object's text grows without a bound for all", at("checkTextRoom"), ""]],
+  ),
+  ...faults(
+    "src/projects/code/copy-project.ts",
+    ["test/attacks/long-texts.test.ts"],
+    [
+      [
+        "copies of a project fill the database with its text",
+        at(
+          "copyProject",
+          "await objectLimits.checkTextRoom(tx, caller, caller.userId, { was: 0, now: longTextBytes(tables.projects, from) })",
+        ),
+        "",
+      ],
+    ],
+  ),
+  ...faults(
+    "src/projects/dataset-links.ts",
+    ["test/attacks/long-texts.test.ts"],
+    [["a project's mount paths fill the database", at("checkPathsLength"), ""]],
+  ),
+  ...faults(
+    "src/projects/object-limits.ts",
     ["src/projects/object-limits.test.ts"],
     [
       [

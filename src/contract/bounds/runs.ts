@@ -42,6 +42,13 @@ export const runBounds = {
     per: "person",
     beyond: "403 `forbidden`; restored ones can be changed and used again",
   },
+  ownedTextBytes: {
+    what: "`Doc`, `Env`, `Command` and paths of all images, datasets and projects, deleted ones too, unless `MaxObjects` is `null`",
+    value: 256 * 1024 * 1024,
+    unit: "bytes",
+    per: "person",
+    beyond: "403 `forbidden`; shorter texts are always accepted",
+  },
   queuedMs: {
     what: "Time in the queue",
     value: 24 * 3_600_000,

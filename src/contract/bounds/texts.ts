@@ -114,6 +114,13 @@ export const textBounds = {
     per: "project",
     beyond: "400 `invalid` with `field`",
   },
+  mountPathsBytes: {
+    what: "Length of all `MountPath` of a project's datasets together, in UTF-8",
+    value: 16 * 1024,
+    unit: "bytes",
+    per: "project",
+    beyond: "400 `invalid` with `field`",
+  },
   overlappingDatasets: {
     what: "Datasets whose directories are one directory or contain it",
     value: 64,

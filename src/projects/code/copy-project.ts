@@ -1,5 +1,5 @@
 import { authorizeWithGrants, projectResource } from "#access"
-import type { ProjectRow } from "#store"
+import { longTextBytes, type ProjectRow, tables } from "#store"
 import type { ProjectsContext, Requester } from "../context.ts"
 import type { ObjectLimits } from "../object-limits.ts"
 import { writerAfterTransfer } from "../trust.ts"
@@ -26,8 +26,9 @@ export async function copyProject(
   const { from, to } = await store.change(async (tx) => {
     const stored = await tx.projects.get(projectId)
     await authorizeWithGrants(tx, caller, "project:copy", { resource: stored && projectResource(stored), what: "project" })
-    await objectLimits.checkRoom(tx, caller, caller.userId)
     const from = stored as ProjectRow
+    await objectLimits.checkRoom(tx, caller, caller.userId)
+    await objectLimits.checkTextRoom(tx, caller, caller.userId, { was: 0, now: longTextBytes(tables.projects, from) })
     const writtenBy = await writerAfterTransfer(tx, from, caller.userId)
     const to = await tx.projects.insert({ ...from, writtenBy, userId: caller.userId, groupId: 0, isPublic: false, isTrusted: false })
     await tx.projects.setLinks(to.id, await tx.projects.links([projectId]))

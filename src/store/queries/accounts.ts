@@ -2,7 +2,7 @@ import { sql } from "kysely"
 import { subjectUserMapper } from "../tables/credentials.ts"
 import type { QueryBuilder } from "./query-builder.ts"
 import { insertedValues } from "./rows.ts"
-import { pickColumns, rowColumns } from "./select.ts"
+import { longTextBytes, pickColumns, rowColumns } from "./select.ts"
 
 type Args = Readonly<Record<string, unknown>>
 
@@ -86,6 +86,18 @@ export const accountQueries = {
     const grants = sql`(select count(*) from grants where ${among(sql.ref("owner_id"), args.user_ids)} and is_live = ${sql.lit(1)})`
     return db.selectNoFrom([sql<number>`cast(${counted} + ${tokens} + ${grants} as bigint)`.as("live")])
   },
+
+  /** Each index has either the live rows or the deleted ones. The texts themselves are not read. */
+  ownedTextBytes: ({ db }: QueryBuilder, args: { user_id: number }) => {
+    const ofTable = (table: "images" | "datasets" | "projects") =>
+      [sql`deleted_at is null`, sql`deleted_at is not null`].map(
+        (which) =>
+          sql`(select coalesce(sum(${longTextBytes(table)}), 0) from ${sql.table(table)} where user_id = ${args.user_id} and ${which})`,
+      )
+    const sums = (["images", "datasets", "projects"] as const).flatMap(ofTable)
+    return db.selectNoFrom([sql<number>`cast(${sql.join(sums, sql` + `)} as bigint)`.as("bytes")])
+  },
+
   groupsOfUser: ({ db }: QueryBuilder, args: { user_id: number }) =>
     db
       .selectFrom("group_members")

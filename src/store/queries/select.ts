@@ -44,7 +44,6 @@ export function summaryColumns(table: TableName, { withDoc = true } = {}): Selec
   const counted = columns.filter(
     ({ countsBytes, maxListedBytes, isOmittedInParts }) => (countsBytes ?? maxListedBytes !== undefined) && (withDoc || !isOmittedInParts),
   )
-  const bytesOf = ({ name }: Column) => sql<number>`coalesce(octet_length(${column(table, name)}), 0)`
   const cut = columns.map((each) => {
     const { name, maxListedBytes, isOmittedInParts } = each
     if (isOmittedInParts && !withDoc) return sql`''`.as(name)
@@ -53,7 +52,20 @@ export function summaryColumns(table: TableName, { withDoc = true } = {}): Selec
       ? wholeColumn(table, each)
       : sql`case when octet_length(${at}) <= ${sql.lit(maxListedBytes)} then ${at} end`.as(name)
   })
-  return [...cut, sql`${sql.join(counted.map(bytesOf), sql` + `)}`.as("bytes")]
+  return [...cut, bytesOf(table, counted).as("bytes")]
+}
+
+/** The bytes of those texts of a row that lists may leave out. The texts are not read. */
+export function longTextBytes(table: TableName): RawBuilder<number> {
+  return bytesOf(
+    table,
+    columnsOf(table).filter(({ maxListedBytes }) => maxListedBytes !== undefined),
+  )
+}
+
+function bytesOf(table: TableName, columns: readonly Column[]): RawBuilder<number> {
+  const each = columns.map(({ name }) => sql`coalesce(octet_length(${column(table, name)}), 0)`)
+  return sql<number>`${sql.join(each, sql` + `)}`
 }
 
 /** The columns of rows inside other resources: without `doc`. */

@@ -15,6 +15,7 @@ const q = {
   ownedCounts: query("ownedCounts"),
   userIds: query("userIds"),
   ownedTogether: query("ownedTogether"),
+  ownedTextBytes: query("ownedTextBytes"),
   groupByName: query("groupByName"),
   members: query("groupMembers"),
   memberIds: query("groupMemberIds"),
@@ -62,6 +63,10 @@ export class UserRepository extends StampedRepository<UserRow> implements UserRe
     const ids = (await this.runner.all(q.userIds, { names: userNames })).map(([id]) => id as number)
     const found = await this.runner.first(q.ownedTogether, { user_ids: ids, keys: ids.flatMap(ownedKeys) })
     return Number(found?.[0])
+  }
+
+  async countTextBytes(id: number): Promise<number> {
+    return Number((await this.runner.first(q.ownedTextBytes, { user_id: id }))?.[0])
   }
 
   override async setDeleted(id: number, deleted: boolean): Promise<UserRow | undefined> {

@@ -95,3 +95,9 @@ function bodyFieldsOf(fields: TableColumns): [string, string][] {
 function encode({ codec }: Column, value: unknown): QueryArgument {
   return codec === "json" && value !== null ? JSON.stringify(value) : (value as QueryArgument)
 }
+
+/** The bytes of those texts of a row that lists may leave out, as the database counts them. */
+export function longTextBytes({ fields }: { readonly fields: TableColumns }, row: object): number {
+  const texts = Object.entries(fields).filter(([, { maxListedBytes }]) => maxListedBytes !== undefined)
+  return texts.reduce((sum, [field]) => sum + Buffer.byteLength((row as Record<string, string | undefined>)[field] ?? ""), 0)
+}

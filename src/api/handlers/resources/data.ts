@@ -8,7 +8,7 @@ import {
   resolveNewOwner,
   resolveOwner,
 } from "#projects"
-import { changesFromBody, type DataRow, fieldsFromBody, type Reads, tables } from "#store"
+import { changesFromBody, type DataRow, fieldsFromBody, longTextBytes, type Reads, tables } from "#store"
 import type { HandlerContext, HandlerResult, Handlers, OperationContext } from "../../context.ts"
 import { toDataResponse, toSummaryResponses } from "../../responses/resources.ts"
 import {
@@ -25,6 +25,7 @@ export const datasetDefinition: ResourceDefinition<DataRow, Data, typeof dataFie
   label: "dataset",
   published: "isPublished",
   name: "name",
+  table: tables.datasets,
   columns: {},
   reads: (reads) => reads.data,
   writes: (tx) => tx.data,
@@ -97,6 +98,7 @@ async function createData(context: OperationContext<"createData">): Promise<Hand
   const row = await services.store
     .change(async (tx) => {
       await context.server.objectLimits.checkRoom(tx, caller, owner.id)
+      await context.server.objectLimits.checkTextRoom(tx, caller, owner.id, { was: 0, now: longTextBytes(tables.datasets, fields) })
       await checkDatasetOverlap(tx, fields)
       const made = await tx.data.insert(fields)
       await services.events.changed(tx, context.actor, { verb: "created", resource: { type: "data", id: made.id } })

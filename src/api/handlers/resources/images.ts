@@ -15,7 +15,7 @@ import {
   trustAfterPublication,
   writerAfterTransfer,
 } from "#projects"
-import { changesFromBody, fieldsFromBody, type ImageRow, tables } from "#store"
+import { changesFromBody, fieldsFromBody, type ImageRow, longTextBytes, tables } from "#store"
 import type { HandlerResult, Handlers, OperationContext } from "../../context.ts"
 import { toImageResponse, toSummaryResponses } from "../../responses/resources.ts"
 import { fieldColumnsOf } from "./find-one.ts"
@@ -35,6 +35,7 @@ const imageDefinition: ResourceDefinition<ImageRow, Image, typeof imageFields> =
   label: "image",
   published: "isPublished",
   name: "name",
+  table: tables.images,
   columns: fieldColumnsOf(tables.images),
   reads: (reads) => reads.images,
   writes: (tx) => tx.images,
@@ -83,12 +84,10 @@ async function createImage(context: OperationContext<"createImage">): Promise<Ha
   const row = await services.store.change(async (tx) => {
     const owner = await resolveOwner(tx, context.caller, values.UserName)
     authorize(context.caller, "image:create", { resource: newResource("image", owner.id), what: "image" })
+    const fields = { ...fieldsFromBody(tables.images, values), userId: owner.id, writtenBy: context.caller.userId }
     await context.server.objectLimits.checkRoom(tx, context.caller, owner.id)
-    const made = await tx.images.insert({
-      ...fieldsFromBody(tables.images, values),
-      userId: owner.id,
-      writtenBy: context.caller.userId,
-    })
+    await context.server.objectLimits.checkTextRoom(tx, context.caller, owner.id, { was: 0, now: longTextBytes(tables.images, fields) })
+    const made = await tx.images.insert(fields)
     if (made.keepPresent) tx.afterCommit(() => services.images.recheckKept())
     await services.events.changed(tx, context.actor, { verb: "created", resource: { type: "image", id: made.id } })
     return made

@@ -1,6 +1,16 @@
 import { type Action, authorizeWithGrants, type Caller, decideWithGrants, loadAllGrants, notFound, type Resource, toViewer } from "#access"
 import { type AnswerValues, type BodyChanges, type BodyValues, type Done, Failure, type Fields, type List, type Sort } from "#contract"
-import type { Change, Reads, ResourceFilter, ResourceReads, RowSummaries, Writes } from "#store"
+import {
+  type Change,
+  changesFromBody,
+  longTextBytes,
+  type Reads,
+  type ResourceFilter,
+  type ResourceReads,
+  type RowSummaries,
+  type tables,
+  type Writes,
+} from "#store"
 import type { LongList } from "../../answer-forms.ts"
 import type { HandlerContext } from "../../context.ts"
 import { checkIfMatch, etagOf } from "../../http/etag.ts"
@@ -25,6 +35,7 @@ export interface ResourceDefinition<R extends Row, A extends object, F extends F
   readonly type: "image" | "data" | "project"
   /** The word in messages. */
   readonly label: string
+  readonly table: (typeof tables)["images" | "datasets" | "projects"]
   readonly columns: FieldColumns
   readonly published: "isPublished" | "isPublic"
   readonly name: "name" | "projectName"
@@ -165,6 +176,7 @@ export async function updateResource<R extends Row, A extends object, F extends 
     await authorizeWithGrants(tx, context.caller, action(kind, "change"), { resource: stored && kind.resource(stored), what: kind.label })
     checkIfMatch(match, stored as R)
     const given = body.check(kind.stored(stored as R))
+    await checkTextRoom(kind, context, { tx, stored: stored as R, given })
     const fields = await kind.change(tx, context, { row: stored as R, given })
     const changed = await kind.writes(tx).update(id, fields)
     if (!changed) throw notFound(kind.label)
@@ -174,6 +186,16 @@ export async function updateResource<R extends Row, A extends object, F extends 
     return changed
   })
   return respondToWrite(kind, context, row)
+}
+
+async function checkTextRoom<R extends Row, A extends object, F extends Fields>(
+  kind: ResourceDefinition<R, A, F>,
+  { server, caller }: HandlerContext,
+  { tx, stored, given }: { tx: Change; stored: R; given: Partial<BodyValues<F>> },
+): Promise<void> {
+  const changed = { ...stored, ...changesFromBody(kind.table, given) }
+  const bytes = { was: longTextBytes(kind.table, stored), now: longTextBytes(kind.table, changed) }
+  await server.objectLimits.checkTextRoom(tx, caller, stored.userId, bytes)
 }
 
 /** An event has the grants themselves, unless they are many. */

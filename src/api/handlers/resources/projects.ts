@@ -15,7 +15,7 @@ import {
   updateDatasetLinks,
   writerAfterTransfer,
 } from "#projects"
-import { changesFromBody, fieldsFromBody, type ProjectRow, tables, valuesByApiName } from "#store"
+import { changesFromBody, fieldsFromBody, longTextBytes, type ProjectRow, tables, valuesByApiName } from "#store"
 import type { HandlerResult, Handlers, OperationContext } from "../../context.ts"
 import { toProjectResponses, toProjectSummaries } from "../../responses/resources.ts"
 import { fieldColumnsOf } from "./find-one.ts"
@@ -26,6 +26,7 @@ export const projectDefinition: ResourceDefinition<ProjectRow, Project, typeof p
   label: "project",
   published: "isPublic",
   name: "projectName",
+  table: tables.projects,
   columns: fieldColumnsOf(tables.projects),
   reads: (reads) => reads.projects,
   writes: (tx) => tx.projects,
@@ -76,6 +77,7 @@ async function createProject(context: OperationContext<"createProject">): Promis
     const given = fieldsFromBody(tables.projects, values)
     const fields = { ...given, userId: owner.id, groupId: group.id, imageId, writtenBy: caller.userId }
     await context.server.objectLimits.checkRoom(tx, caller, owner.id)
+    await context.server.objectLimits.checkTextRoom(tx, caller, owner.id, { was: 0, now: longTextBytes(tables.projects, fields) })
     const links = await checkDatasetLinks(tx, caller, { project: fields, stored: [], wanted: values.TrainData })
     const made = await tx.projects.insert(fields)
     await tx.projects.setLinks(made.id, links)

@@ -77,6 +77,20 @@ export const accountCases: Record<string, Case> = {
     assert.deepEqual(await Promise.all([["ann", "bob", "nobody"], ["bob"], []].map((names) => store.users.countOwnedBy(names))), [6, 1, 0])
   },
 
+  "`countTextBytes` adds up the long texts of a person's live and deleted resources": async ({ open }) => {
+    await using store = await open()
+    const [ann, bob] = [await addUser(store, "ann"), await addUser(store, "bob")]
+    const image = await addImage(store, ann.id, { doc: "é".repeat(10), env: "A=1", command: "run", comment: "not counted" })
+    await addData(store, ann.id, { doc: "d".repeat(100_000), accessInfo: "/users/ann/data" })
+    const paths = { userPath: "/u", codePath: "/c", modelPath: "/m" }
+    await addProject(store, { userId: ann.id, imageId: image.id }, { doc: "p".repeat(30), ...paths })
+    const bytes = 20 + 3 + 3 + 100_000 + 15 + 30 + 6
+    assert.equal(await store.users.countTextBytes(ann.id), bytes)
+    await store.change((tx) => tx.images.setDeleted(image.id, true))
+    assert.equal(await store.users.countTextBytes(ann.id), bytes)
+    assert.equal(await store.users.countTextBytes(bob.id), 0)
+  },
+
   "`addMember` and `removeMember` change one member of a group": async ({ open }) => {
     await using store = await open()
     const [ann, bob] = [await addUser(store, "ann"), await addUser(store, "bob")]
