@@ -213,7 +213,6 @@ export const isolation = [
     ["src/engine/docker/observe/kernel-memory.docker.test.ts"],
     [
       ["messages that wait in a run's sockets are nobody's", at("bytesOfSocket", "value.readUInt32LE(memoryFigures.received) +"), ""],
-      ["a process whose first thread ended has no sockets", at("tasksOf", "!hasEnded"), "true"],
       ["the kernel's memory for locks is nobody's", at("Walk.#addDescriptor", "this.#question.countsLocks && target"), "false && target"],
     ],
   ),
@@ -225,12 +224,17 @@ export const isolation = [
       ["connections that the kernel tracks are nobody's", at("suspectOf", "tracked * connectionBytes.tracked"), "0"],
     ],
   ),
+  ...[
+    ["src/engine/docker/observe/deleted-files.test.ts", "a process whose first thread ended has no open files"],
+    ["src/engine/docker/observe/kernel-memory.docker.test.ts", "a process whose first thread ended has no sockets"],
+  ].flatMap(([test = "", name = ""]) =>
+    faults("src/engine/docker/observe/tasks.ts", [test], [[name, at("tasksWithDescriptors", "hasEnded(processId)"), "false"]]),
+  ),
   ...faults(
     "src/engine/docker/observe/deleted-files.ts",
     ["src/engine/docker/observe/deleted-files.test.ts"],
     [
       ["a run's open files delay everybody's requests", at("sumOfDevice", "await yielder.pause()"), "yielder"],
-      ["a process whose first thread ended has no open files", at("tasksOf", "hasEnded(pid) ? threadsOf(pid) : [pid]"), "[pid]"],
       ["files that wait in a socket are nobody's", at("examine", "? Number.POSITIVE_INFINITY : bytes"), "? bytes : bytes"],
     ],
   ),

@@ -1,5 +1,4 @@
 import { execFile } from "node:child_process"
-import { readdirSync, readFileSync } from "node:fs"
 import { readFile, stat } from "node:fs/promises"
 import { setTimeout as pause } from "node:timers/promises"
 import { bounds } from "#contract"
@@ -7,6 +6,7 @@ import { Semaphore, Yielder } from "#kit"
 import { childEnvironment } from "../host/child-environment.ts"
 import type { RunningContainer } from "./container-observer.ts"
 import { controlGroupsOf } from "./container-stats.ts"
+import { tasksWithDescriptors } from "./tasks.ts"
 
 const timeoutMs = bounds.storage.openFilesMs.value
 /** Programs receive files that others send them within far less. */
@@ -68,36 +68,14 @@ export async function examine(
   return (await hasSentFiles(await tasksOf(processes), signal)) ? Number.POSITIVE_INFINITY : bytes
 }
 
-/**
- * The tasks whose descriptors are all that the processes have. Threads share theirs, since seccomp
- * allows no others. A first thread that ended has none, while the others go on.
- */
 async function tasksOf(processes: readonly string[]): Promise<string[]> {
   const yielder = new Yielder()
   const tasks: string[] = []
-  for (const pid of processes) {
-    tasks.push(...(hasEnded(pid) ? threadsOf(pid) : [pid]))
+  for (const processId of processes) {
+    tasks.push(...tasksWithDescriptors(processId))
     await yielder.pause()
   }
   return tasks
-}
-
-function hasEnded(pid: string): boolean {
-  try {
-    const text = readFileSync(`/proc/${pid}/stat`, "latin1")
-    // The name may contain spaces and parentheses.
-    return text.startsWith("Z", text.lastIndexOf(")") + 2)
-  } catch {
-    return false
-  }
-}
-
-function threadsOf(pid: string): string[] {
-  try {
-    return readdirSync(`/proc/${pid}/task`)
-  } catch {
-    return []
-  }
 }
 
 /** In another process, since a run may have millions of descriptors. */

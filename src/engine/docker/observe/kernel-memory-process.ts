@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs"
 import { stdin, stdout } from "node:process"
 import { text } from "node:stream/consumers"
+import { tasksWithDescriptors } from "./tasks.ts"
 
 /*
  * A program of its own: adds up what the kernel holds for programs of runs. It copies their sockets
@@ -113,16 +114,6 @@ function unownedConnections(pid: number): number {
   return internet.length + rowsOf("unix").filter(({ 6: inode }) => inode === "0").length
 }
 
-/** A process, or its threads if the first one ended: then only they have descriptors. */
-function tasksOf(process: string): { path: string; id: string; flags: bigint }[] {
-  const path = `/proc/${process}`
-  const state = read(`${path}/stat`)
-  // The name may contain spaces and parentheses.
-  const hasEnded = state.startsWith("Z", state.lastIndexOf(")") + 2)
-  if (!hasEnded) return [{ path, id: process, flags: 0n }]
-  return listed(`${path}/task`).map((id) => ({ path: `${path}/task/${id}`, id, flags: ofThread }))
-}
-
 class Walk {
   readonly #kernel: Kernel
   readonly #question: KernelMemoryQuestion
@@ -142,8 +133,9 @@ class Walk {
   run(): number {
     const { pid, processes } = this.#question
     const before = usedSockets(pid)
-    const found = read(processes).trim().split("\n").flatMap(tasksOf)
-    for (const task of found) if (!this.#isOver) this.#addTask(task)
+    const found = read(processes).trim().split("\n")
+    for (const process of found)
+      for (const task of tasksWithDescriptors(process)) if (!this.#isOver) this.#addTask(task, task === process ? 0n : ofThread)
     const used = Math.min(before, usedSockets(pid))
     // A busy server closes some meanwhile. A program could feign many.
     const closed = Math.min(this.#gone, Math.floor(used / 4))
@@ -154,8 +146,9 @@ class Walk {
     return this.bytes > this.#question.enough || this.#looked >= maxDescriptors
   }
 
-  #addTask({ path, id, flags }: { path: string; id: string; flags: bigint }): void {
-    const pidfd = this.#kernel.syscall(calls.pidfdOpen, BigInt(id), flags, 0n)
+  #addTask(task: string, flags: bigint): void {
+    const path = `/proc/${task}`
+    const pidfd = this.#kernel.syscall(calls.pidfdOpen, BigInt(task), flags, 0n)
     if (pidfd < 0n) return
     for (const descriptor of listed(`${path}/fd`)) {
       if (this.#isOver) break
