@@ -538,6 +538,7 @@ export const isolation = [
     "src/projects/trust.ts",
     ["test/api/trust.test.ts"],
     [
+      ["a mark vouches for whatever is pushed under a tag", at("isImageFixed", "isPinned(image) ||"), "true ||"],
       ["trust survives publication", at("trustAfterPublication"), "return {}"],
       ["a trusted project stays so when its image changes", at("endTrustInProjectsWithImage", "requester.caller.isAdmin"), "imageId > 0"],
       ["no event reports the end of trust", at("publishTrustEnd", "if (!"), "if ("],
@@ -563,6 +564,17 @@ export const isolation = [
     "src/api/handlers/runs/starts.ts",
     ["test/api/stale-rights.test.ts"],
     [["a repeat uses a plan that was refused", at("repeat", "wasRefused(run)"), "false"]],
+  ),
+  ...faults(
+    "src/projects/plan/authorize-plan.ts",
+    ["test/api/trust.test.ts"],
+    [
+      [
+        "a trusted project lends to an image that may be replaced",
+        at("ownerToCheck", "image && (await isTrusted(reads, project)) && (await isImageFixed(reads, image))"),
+        "await isTrusted(reads, project)",
+      ],
+    ],
   ),
   ...faults(
     "src/projects/plan/authorize-plan.ts",
