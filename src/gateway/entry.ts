@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http"
-import { bounds, Failure } from "#contract"
+import { Failure } from "#contract"
 import { checkTarget, checkTransferEncoding, countHeader, hasBody } from "#http"
 import { handleRunOrigin } from "./addressing/run-origin.ts"
 import { handleRunPath } from "./addressing/run-path.ts"
@@ -31,13 +31,10 @@ function locate({ urls }: GatewayContext, request: IncomingMessage): { via: "ori
   })
 }
 
-const maxHeaders = bounds.gateway.headers.value
-
 /** Rejects ambiguous requests that Node's parser accepts. */
 function checkHead({ request, upgrade }: GatewayRequest): void {
-  const { rawHeaders, url = "" } = request
+  const { url = "" } = request
   checkTarget(request)
-  if (rawHeaders.length > 2 * maxHeaders) throw new Failure("headers_too_large", `A request may have at most ${maxHeaders} headers`)
   const hosts = countHeader(request, "host")
   if (hosts !== 1) throw new Failure("invalid", `A request must have one Host header; got ${hosts}`, { field: "Host" })
   if (countHeader(request, "authorization") > 1)

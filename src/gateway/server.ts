@@ -22,7 +22,7 @@ export interface GatewayServerOptions {
 
 /** One HTTP server of the gateway; every request goes to `handler`. Bodies have no total time. */
 export function createGatewayServer({ handler, connections, pending }: GatewayServerOptions): Server {
-  const server = createHttpServer({
+  return createHttpServer({
     upgrade: (upgrade) => handler(toUpgradeRequest(upgrade)),
     handler: (request, response, expects) => {
       const gatewayRequest = { request, response, ...(expects === undefined ? {} : { expects }) }
@@ -36,8 +36,6 @@ export function createGatewayServer({ handler, connections, pending }: GatewaySe
     pending,
     node: { keepAlive: true, keepAliveInitialDelay: 60_000, shouldUpgradeCallback: mayUpgrade },
   })
-  server.maxHeadersCount = 0
-  return server
 }
 
 /**

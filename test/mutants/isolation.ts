@@ -272,7 +272,29 @@ export const isolation = [
   ...faults(
     "src/http/connections/http-server.ts",
     ["src/http/connections/costly-reads.test.ts"],
-    [["hundreds of requests of each connection are parsed in one turn", at("createHttpServer", "reportCostlyRead(request.socket)"), ""]],
+    [
+      [
+        "hundreds of requests of each connection are parsed in one turn",
+        at("createHttpServer", "if (request.socket.destroyed || hasManyFields"),
+        "if (hasManyFields",
+      ],
+      [
+        "the heads of many connections, with hundreds of fields each, are parsed in one turn",
+        at("hasManyFields", "2 * manyFields"),
+        "2_000",
+      ],
+    ],
+  ),
+  ...faults(
+    "src/http/connections/http-server.ts",
+    ["src/http/connections/parse-errors.test.ts"],
+    [
+      [
+        "a request has any number of header fields",
+        at("createHttpServer", "server.maxHeadersCount = bounds.http.headers.value"),
+        "server.maxHeadersCount = 0",
+      ],
+    ],
   ),
   ...faults(
     "src/http/connections/http-server.ts",

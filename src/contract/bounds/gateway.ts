@@ -2,13 +2,6 @@ import type { Bounds } from "./bound.ts"
 
 /** Gateway. */
 export const gatewayBounds = {
-  headers: {
-    what: "Header fields of a request",
-    value: 500,
-    unit: "count",
-    per: "request",
-    beyond: "431 `headers_too_large`",
-  },
   earlyBytes: {
     what: "Bytes that a client sends after a WebSocket request and before its answer",
     value: 16_384,

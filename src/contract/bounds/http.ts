@@ -72,6 +72,13 @@ export const httpBounds = {
     per: "request",
     beyond: "431 `headers_too_large` (files: from 16 KiB on)",
   },
+  headers: {
+    what: "Header fields of a request",
+    value: 500,
+    unit: "count",
+    per: "request",
+    beyond: "431 `headers_too_large`",
+  },
   headMs: {
     what: "Time for the head of a request, from the connection or the first byte on",
     value: 10_000,

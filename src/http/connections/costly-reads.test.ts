@@ -20,11 +20,13 @@ async function turnsOf(bytes: string, handler: RequestHandler): Promise<number[]
     if (!isOver) setImmediate(countTurns)
   }
   const turns: number[] = []
+  const onRequest: RequestHandler = (request, response) => {
+    turns.push(turn)
+    handler(request, response)
+  }
   const server = createHttpServer({
-    handler: (request, response) => {
-      turns.push(turn)
-      handler(request, response)
-    },
+    handler: onRequest,
+    upgrade: ({ request, response }) => onRequest(request, response),
     parseErrors: { maxHeadBytes: 16_384, longChunkExtensions: "invalid", headers: {} },
     requestTimeoutMs: 0,
     connections: new ConnectionLimiter({ ...maxima, proxies: new TrustedProxies([]) }),
@@ -48,11 +50,14 @@ async function turnsOf(bytes: string, handler: RequestHandler): Promise<number[]
 }
 
 const chunked = `POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n${"1\r\nx\r\n".repeat(2_000)}`
+const manyFields = `GET / HTTP/1.1\r\nHost: localhost\r\n${"a:b\r\n".repeat(200)}`
 const attacks: [name: string, bytes: string, handler: RequestHandler][] = [
   ["bodies in chunks of one byte", chunked, (request) => request.resume()],
   ["such bodies of one person", chunked, (request) => assignConnection(request.socket, 7) && request.resume()],
   ["such bodies of requests that are answered at once", chunked, (_request, response) => response.end()],
   ["pipelined requests", "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(500), () => {}],
+  ["requests with hundreds of header fields", `${manyFields}\r\n`, () => {}],
+  ["such requests for WebSockets", `${manyFields}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n`, () => {}],
 ]
 for (const [name, bytes, handler] of attacks) {
   test(`${name} of many connections are parsed in as many turns of the event loop`, async () => {

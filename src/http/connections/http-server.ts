@@ -16,6 +16,9 @@ import { handleParseErrors, type ParseErrorOptions } from "./parse-errors.ts"
 import type { PendingRequests } from "./pending-requests.ts"
 import { queueRequest } from "./pipelining.ts"
 
+/** Browsers send about thirty. */
+const manyFields = 100
+
 /**
  * `continue`: the client waits for `100 Continue` before it sends the body. `unknown`: it expects
  * something else.
@@ -71,6 +74,8 @@ export function createHttpServer(options: HttpServerOptions): Server {
     ...(maxHeadBytes === undefined ? {} : { maxHeaderSize: maxHeadBytes }),
     ...node,
   })
+  // Fields of few characters cost a hundred times as much as their bytes.
+  server.maxHeadersCount = bounds.http.headers.value
   connections?.watch(server)
   const listener = (expectation?: Expectation): RequestListener => {
     const queueing = {
@@ -89,7 +94,7 @@ export function createHttpServer(options: HttpServerOptions): Server {
       pending?.begin()
       queueRequest(request, response, queueing)
       // One read holds more requests than may wait, and Node parses all of them.
-      if (request.socket.destroyed) reportCostlyRead(request.socket)
+      if (request.socket.destroyed || hasManyFields(request)) reportCostlyRead(request.socket)
     }
   }
   server.on("request", listener())
@@ -100,8 +105,14 @@ export function createHttpServer(options: HttpServerOptions): Server {
   return server
 }
 
+/** A read that contains such a head takes a millisecond. */
+function hasManyFields({ rawHeaders }: IncomingMessage): boolean {
+  return rawHeaders.length > 2 * manyFields
+}
+
 function handleUpgrade(options: HttpServerOptions, received: Pick<HttpUpgrade, "request" | "socket" | "head">): void {
   const { request, socket } = received
+  if (hasManyFields(request)) reportCostlyRead(socket)
   markConnectionInUse(socket)
   attributeRequest(request)
   const { response, release } = createUpgradeResponse(request, socket)

@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { once } from "node:events"
 import { type AddressInfo, connect } from "node:net"
 import { test } from "node:test"
+import { bounds } from "#contract"
 import { createServer } from "../node/http.ts"
 import { createHttpServer } from "./http-server.ts"
 import { handleParseErrors } from "./parse-errors.ts"
@@ -49,4 +50,22 @@ test("chunk extensions that are too long are refused with the code that the serv
     socket.destroy()
     await new Promise((resolve) => server.close(resolve))
   }
+})
+
+test("a request has a bounded number of header fields, however short they are", { timeout: 60_000 }, async () => {
+  const server = createHttpServer({
+    handler: (incoming, response) => response.end(`fields ${incoming.rawHeaders.length / 2}`),
+    parseErrors: { maxHeadBytes: 16_384, longChunkExtensions: "invalid", headers: {} },
+    requestTimeoutMs: 0,
+  })
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  const answerTo = async (fields: number) => {
+    const socket = connect({ host: "127.0.0.1", port: (server.address() as AddressInfo).port })
+    socket.write(`GET / HTTP/1.1\r\nConnection: close\r\n${"a:\r\n".repeat(fields - 1)}\r\n`)
+    return (await socket.setEncoding("latin1").toArray()).join("")
+  }
+  const most = bounds.http.headers.value
+  assert.match(await answerTo(most), new RegExp(`^HTTP/1\\.1 200 .*fields ${most}$`, "s"))
+  assert.match(await answerTo(most + 1), /^HTTP\/1\.1 431 .*"code":"headers_too_large"/s)
+  await new Promise((resolve) => server.close(resolve))
 })

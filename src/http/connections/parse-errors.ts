@@ -56,7 +56,10 @@ function parseFailure(error: ParseError, options: ParseErrorOptions): Failure {
   if (options.methods !== undefined && isUnknownMethod(error)) return methodFailure("The method is not known", options)
   switch (error.code) {
     case "HPE_HEADER_OVERFLOW":
-      return new Failure("headers_too_large", `The request's head may have ${options.maxHeadBytes / 1024} KiB at most`)
+      return new Failure(
+        "headers_too_large",
+        `The request's head may have ${options.maxHeadBytes / 1024} KiB and ${bounds.http.headers.value} fields at most`,
+      )
     case "HPE_CHUNK_EXTENSIONS_OVERFLOW":
       return new Failure(options.longChunkExtensions, "The extensions of the body's chunks are too long")
     case "ERR_HTTP_REQUEST_TIMEOUT":
