@@ -545,6 +545,16 @@ export const webdav = [
     [["a listing shows locks that bind nobody", at("withoutStaleLocks", "if (found.length === 0) return"), "return"]],
   ),
   ...faults(
+    "src/files/properties/propfind-response.ts",
+    ["src/files/access/hidden-resources.integration.test.ts"],
+    [["a directory that one may only traverse shows its stored properties", at("deadRenderer", "isReadable ?"), "path ?"]],
+  ),
+  ...faults(
+    "src/files/properties/live-properties.ts",
+    ["src/files/access/hidden-resources.integration.test.ts"],
+    [["a directory that one may only traverse shows its locks", at("createLiveProperties", "one.isReadable ?"), "one.path ?"]],
+  ),
+  ...faults(
     "src/files/locks/lock-check.ts",
     ["src/files/access/hidden-resources.integration.test.ts"],
     [

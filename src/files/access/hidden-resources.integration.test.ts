@@ -156,6 +156,32 @@ test("a condition on a directory that the caller may only traverse is evaluated 
   await server.ask("UNLOCK", "/users/bob", { user: "bob", headers: { "lock-token": passed } })
 })
 
+test("a listing shows neither stored properties nor locks of a directory that the caller may only traverse", async () => {
+  const noted = '<propertyupdate xmlns="DAV:"><set><prop><note xmlns="urn:x">private</note></prop></set></propertyupdate>'
+  const owned = lockBody.replace("<locktype>", "<owner>private</owner><locktype>")
+  for (const path of ["/users/bob", "/users/bob/dir"]) await server.ask("PROPPATCH", path, { user: "bob", body: noted })
+  const lock = await server.ask("LOCK", "/users/bob", { user: "bob", body: owned, headers: { depth: "0" } })
+  const bodies = {
+    all: "",
+    names: '<propfind xmlns="DAV:"><propname/></propfind>',
+    some: '<propfind xmlns="DAV:"><prop><note xmlns="urn:x"/><lockdiscovery/></prop></propfind>',
+  }
+  for (const [what, body] of Object.entries(bodies)) {
+    const shown = async (user: string, path: string, depth: string) => {
+      const { text } = await server.ask("PROPFIND", path, { user, body, headers: { depth } })
+      const [, at = ""] = /<D:href>\/users\/bob\/<\/D:href>(.*)/.exec(text) ?? []
+      assert.ok(at.includes("lockdiscovery"), what)
+      return /private|urn:uuid|:note\b.*200 OK/.test(at)
+    }
+    assert.equal(await shown("bob", "/users/bob", "0"), true, what)
+    assert.equal(await shown("eva", "/users/bob", "0"), false, what)
+    assert.equal(await shown("eva", "/users", "1"), false, what)
+  }
+  const below = await server.ask("PROPFIND", "/users/bob/dir", { user: "eva", body: bodies.some, headers: { depth: "0" } })
+  assert.match(below.text, /private/, "of what the caller may read")
+  await server.ask("UNLOCK", "/users/bob", { user: "bob", headers: { "lock-token": String(lock.headers["lock-token"]) } })
+})
+
 test("a condition on a readable resource is evaluated", async () => {
   const put = await server.ask("PUT", "/users/bob/dir/known", { user: "bob", body: "x" })
   const request = async (tag: string) => {

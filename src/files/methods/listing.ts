@@ -37,14 +37,14 @@ export async function visitListing(
   const { context } = request
   const walk: Walk = { request, isDeep: depth === "infinity", visit, yielder: new Yielder(context.scheduler, request.userId) }
   if (names.length === 0) {
-    await visit({ path: "/", name: "", stats: request.root.stat(), isDirectory: true })
+    await visit({ path: "/", name: "", stats: request.root.stat(), isDirectory: true, isReadable: level !== "traverse" })
     if (depth !== "0") await visitChildren(walk, request.root, { names, level })
     return
   }
   using location = await locateExistingEntry(request.root, names)
   const isDirectory = location.stats.isDirectory()
   if (!isDirectory && ((names === request.names && request.address.hasTrailingSlash) || level === "traverse")) throw notFound()
-  await visit({ path: joinPath(names), name: location.name, stats: location.stats, isDirectory })
+  await visit({ path: joinPath(names), name: location.name, stats: location.stats, isDirectory, isReadable: level !== "traverse" })
   if (depth === "0" || !isDirectory) return
   using directory = await location.parent.openDirectory(location.name)
   await visitChildren(walk, directory, { names, level })
@@ -127,7 +127,8 @@ async function visitChild(
   const isDirectory = stats?.isDirectory() ?? false
   if (!stats || !(isDirectory || (stats.isFile() && at.level !== "traverse"))) return
   const parent = joinPath(at.names)
-  const visiting = walk.visit({ path: parent === "/" ? `/${at.name}` : `${parent}/${at.name}`, name: at.name, stats, isDirectory })
+  const path = parent === "/" ? `/${at.name}` : `${parent}/${at.name}`
+  const visiting = walk.visit({ path, name: at.name, stats, isDirectory, isReadable: at.level !== "traverse" })
   if (visiting) await visiting
   const pause = walk.yielder.pause()
   if (pause) await pause

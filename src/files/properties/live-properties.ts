@@ -13,6 +13,8 @@ export interface DavResource {
   name: string
   stats: Stats
   isDirectory: boolean
+  /** Whether the caller may read it. One may only pass through others, to what lies below. */
+  isReadable: boolean
 }
 
 export interface PropertyName {
@@ -45,7 +47,7 @@ export function createLiveProperties(root: DirectoryHandle, locks: LockTable): L
     ofFiles("getcontenttype", (one) => `<D:getcontenttype>${mediaTypeOf(one.name)}</D:getcontenttype>`),
     ofFiles("getetag", (one) => `<D:getetag>${escapeXml(etagOf(one.stats))}</D:getetag>`),
     common("supportedlock", () => supportedLockXml),
-    common("lockdiscovery", (one) => lockDiscoveryXml(locks.locksBinding(one.path), one.path)),
+    common("lockdiscovery", (one) => lockDiscoveryXml(one.isReadable ? locks.locksBinding(one.path) : [], one.path)),
     ofDirectories("quota-available-bytes", () => `<D:quota-available-bytes>${room(root).free}</D:quota-available-bytes>`),
     ofDirectories("quota-used-bytes", () => `<D:quota-used-bytes>${room(root).used}</D:quota-used-bytes>`),
   ]

@@ -59,12 +59,13 @@ async function deadRenderer(
   prefixes: ReadonlyMap<string, string>,
 ): Promise<(resource: DavResource, parts: Parts) => void> {
   const store = await deadProperties.all()
+  const storedAt = ({ path, isReadable }: DavResource) => (isReadable ? store?.get(path) : undefined)
   if (propfind.kind === "some") {
     const wanted = propfind.names
       .filter((name) => !liveProperties.has(propertyKey(name)))
       .map((name) => ({ key: propertyKey(name), empty: emptyWith(prefixes, name) }))
-    return ({ path }, parts) => {
-      const stored = store?.get(path)
+    return (resource, parts) => {
+      const stored = storedAt(resource)
       for (const { key, empty } of wanted) {
         const value = stored?.get(key)
         if (value === undefined) parts.absent += empty
@@ -73,8 +74,8 @@ async function deadRenderer(
     }
   }
   const text = propfind.kind === "names" ? emptyOf : (_key: string, value: string) => value
-  return ({ path }, parts) => {
-    for (const [key, value] of store?.get(path) ?? []) parts.found += text(key, value)
+  return (resource, parts) => {
+    for (const [key, value] of storedAt(resource) ?? []) parts.found += text(key, value)
   }
 }
 
