@@ -5,6 +5,18 @@ const waiting = ["src/gateway/proxy/waiting.test.ts"]
 
 /** Isolation of people on one machine: mounts, files, and requests through the gateway. */
 export const isolation = [
+  ...faults("src/gateway/proxy/forward-request.ts", waiting, [
+    [
+      "the end of an answer waits in memory for any number of clients",
+      at("ForwardedRequest.onEnd", "if (response.writableLength > 0) this.#setReaderWaiting(true)"),
+      "",
+    ],
+    [
+      "heads that programs do not end are in memory for any number of requests",
+      at("ForwardedRequest.onPause", "this.#connection?.holdsBytes ?? false"),
+      "false",
+    ],
+  ]),
   ...faults(
     "src/gateway/proxy/client-frames.ts",
     ["src/gateway/proxy/client-frames.test.ts"],

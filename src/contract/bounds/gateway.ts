@@ -17,7 +17,7 @@ export const gatewayBounds = {
     beyond: "429 `too_many_requests`",
   },
   waitingPerPerson: {
-    what: "Connections with bytes in memory for a client that does not read; as many for a program",
+    what: "Connections with bytes in memory for a client that does not read, or of an answer's head that has not ended; as many for a program",
     value: 512,
     unit: "count",
     per: "person",

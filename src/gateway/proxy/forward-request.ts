@@ -86,6 +86,7 @@ class ForwardedRequest implements ResponseHandler, OpenConnection {
   onHead(head: ResponseHead): void {
     if (head.status === 101) return void this.#switch(head)
     this.#hasHead = true
+    this.#setReaderWaiting(false)
     const { response, request } = this.#gatewayRequest
     const { host = "", "sec-fetch-site": site } = request.headers
     const { isTrustworthy } = this.#context.urls
@@ -108,7 +109,8 @@ class ForwardedRequest implements ResponseHandler, OpenConnection {
 
   /** The program may take long, or stream events: the data so far is sent. */
   onPause(): void {
-    if (this.#isFlushed || !this.#hasHead) return
+    if (!this.#hasHead) return void this.#setReaderWaiting(this.#connection?.holdsBytes ?? false)
+    if (this.#isFlushed) return
     if (this.#first === undefined) this.#gatewayRequest.response.flushHeaders()
     this.#flush()
   }
@@ -123,6 +125,7 @@ class ForwardedRequest implements ResponseHandler, OpenConnection {
     if (last === undefined) response.end()
     else response.end(last)
     if (!response.writableFinished) this.#readerSince ??= this.#context.clock.now()
+    if (response.writableLength > 0) this.#setReaderWaiting(true)
   }
 
   onDrain(): void {

@@ -12,10 +12,16 @@ const headers = "Host: localhost\r\nAuthorization: Bearer ann\r\n"
 
 /** A program that answers with more than anybody's buffers hold, and reads no bodies. */
 const largeAnswer = () => new TestProgram((_, response) => response.writeHead(200).end(Buffer.alloc(2 ** 26)))
+/** One read of the gateway holds it. */
+const shortAnswer = () => new TestProgram((_, response) => response.writeHead(200, { "content-length": 60_000 }).end(Buffer.alloc(60_000)))
+const endlessHead = () => new TestProgram((request) => request.socket.write(`HTTP/1.1 200 OK\r\nX: ${"x".repeat(60_000)}`))
 const unreadBody = () => new TestProgram(() => {})
 
+const get = `GET /run/1/ HTTP/1.1\r\n${headers}\r\n`
 const cases = {
-  "an answer": { open: largeAnswer, head: `GET /run/1/ HTTP/1.1\r\n${headers}\r\n`, sends: false },
+  "an answer": { open: largeAnswer, head: get, does: "receive" },
+  "the end of an answer": { open: shortAnswer, head: get.repeat(90), does: "receive" },
+  "the rest of a head": { open: endlessHead, head: get, does: "wait" },
   "what follows a request for a WebSocket": {
     open: () => {
       const program = new TestProgram()
@@ -23,12 +29,12 @@ const cases = {
       return program
     },
     head: `GET /run/1/ HTTP/1.1\r\n${headers}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n`,
-    sends: true,
+    does: "send",
   },
-  "a body": { open: unreadBody, head: `POST /run/1/ HTTP/1.1\r\n${headers}Content-Length: ${2 ** 30}\r\n\r\n`, sends: true },
+  "a body": { open: unreadBody, head: `POST /run/1/ HTTP/1.1\r\n${headers}Content-Length: ${2 ** 30}\r\n\r\n`, does: "send" },
 }
 
-for (const [what, { open, head, sends }] of Object.entries(cases)) {
+for (const [what, { open, head, does }] of Object.entries(cases)) {
   test(`beyond the maximum of a person, the connection is closed that waits longest for ${what} to be read`, {
     timeout: 30_000,
   }, async (t) => {
@@ -38,8 +44,8 @@ for (const [what, { open, head, sends }] of Object.entries(cases)) {
       const socket = connect(fixture.port, "127.0.0.1").on("error", () => {})
       socket.write(head)
       await pause(50)
-      if (sends) for (let i = 0; i < 512; i += 1) socket.write(Buffer.alloc(65_536))
-      else await once(socket, "readable")
+      if (does === "send") for (let i = 0; i < 512; i += 1) socket.write(Buffer.alloc(65_536))
+      if (does === "receive") await once(socket, "readable")
       return socket
     }
     const waits = t.mock.method(ConnectionRegistry.prototype, "setWaiting").mock

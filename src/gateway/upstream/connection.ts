@@ -100,6 +100,11 @@ export class UpstreamConnection implements ResponseSink {
     return this.#uses > 1 && !this.#answering && !this.#isSevered
   }
 
+  /** Whether a part of a head is in memory whose rest has not arrived. */
+  get holdsBytes(): boolean {
+    return this.#parser.holdsBytes
+  }
+
   get isUsable(): boolean {
     return !this.#socket.destroyed && this.#socket.writable
   }

@@ -66,6 +66,11 @@ export class ResponseParser {
     this.#state = "done"
   }
 
+  /** Whether the beginning of a head or a line is in memory whose end has not come yet. */
+  get holdsBytes(): boolean {
+    return this.#heldBytes > 0
+  }
+
   get isDone(): boolean {
     return this.#state === "done"
   }
