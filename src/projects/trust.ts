@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util"
 import type { Caller } from "#access"
-import { Failure, normalizeOciReference } from "#contract"
+import { Failure } from "#contract"
 import { type Change, type ImageRow, type ProjectRow, type Reads, unrestrictedViewer } from "#store"
 import type { ProjectsContext, Requester } from "./context.ts"
 
@@ -16,25 +16,7 @@ export async function isTrusted(reads: UserReads, { isTrusted: isMarked, userId,
   return isMarked || ((await isAdmin(reads, userId)) && (await isAdmin(reads, writtenBy)))
 }
 
-/**
- * Whether an image stays what administrators looked at. Under a tag its owner can push another one,
- * unless that is an administrator.
- */
-export async function isImageFixed(reads: UserReads, { image, userId }: Pick<ImageRow, "image" | "userId">): Promise<boolean> {
-  return isPinned(image) || isAdmin(reads, userId)
-}
-
-/** Whether a reference has a digest, and so names the same image for ever. */
-function isPinned(reference: string): boolean {
-  return (normalizeOciReference(reference)?.digest ?? "") !== ""
-}
-
-/** Whether administrators trust an image. Their mark counts only on one that stays as it was. */
-export async function isImageTrusted(reads: UserReads, image: Authorship & Pick<ImageRow, "image">): Promise<boolean> {
-  return isTrusted(reads, { ...image, isTrusted: image.isTrusted && (await isImageFixed(reads, image)) })
-}
-
-async function isAdmin(reads: UserReads, userId: number): Promise<boolean> {
+export async function isAdmin(reads: UserReads, userId: number): Promise<boolean> {
   return userId !== 0 && (await reads.users.get(userId))?.isAdmin === true
 }
 

@@ -1,5 +1,5 @@
 import type { Progress, Reason } from "#contract"
-import type { Engine, ImagePolicy } from "#engine"
+import type { Engine, ImageInfo, ImagePolicy } from "#engine"
 import type { Actor } from "#events"
 import type { Clock, Logger } from "#kit"
 import type { Change, Reads, RunPlan, RunRow, Store } from "#store"
@@ -80,6 +80,8 @@ export interface RunsContext {
   imagePolicy(run: RunRow): Promise<ImagePolicy>
   /** Called with the digest of the image of each start. */
   onImageUse?: ((digest: string) => void) | undefined
+  /** Ends the trust in the image of a start if it is another one than was trusted. */
+  checkTrust?: ((run: RunRow, image: ImageInfo) => Promise<void>) | undefined
   /** Plans a queued run again, and checks the plan of a starting one, by what `reads` returns. */
   replan(reads: Reads, run: RunRow): Promise<ReplanResult>
   /** Makes missing mount sources before the engine is called; repeated by each attempt. */

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto"
 import { type Progress, reasonMessages } from "#contract"
-import { type ContainerLogLine, type Engine, EngineError, type ImagePolicy, type LogOptions } from "#engine"
+import { type ContainerLogLine, type Engine, EngineError, type ImageInfo, type ImagePolicy, type LogOptions } from "#engine"
 import type { Actor } from "#events"
 import { type Clock, type Logger, silentLogger, systemClock } from "#kit"
 import type { Reads, RunRow, Store } from "#store"
@@ -50,6 +50,11 @@ export interface RunsOptions {
    * becomes the run's reason. Default: nothing.
    */
   prepareDirectories?: (run: RunRow, options: PrepareOptions) => Promise<void>
+  /**
+   * Called with the image of each start, right before it is planned for the last time. May end the
+   * trust in it.
+   */
+  checkTrust?: (run: RunRow, image: ImageInfo) => Promise<void>
   /**
    * Plans a run by current rights. Called when something changed that a queued run depends on, when
    * it leaves the queue, before it is prepared, and right before its mounts are made. A refusal
@@ -295,6 +300,7 @@ function createContext(options: RunsOptions, closed: AbortSignal): RunsContext {
     startingWork: new Map(),
     pendingStops: new Map(),
     onImageUse: options.onImageUse,
+    checkTrust: options.checkTrust,
     imagePolicy: options.imagePolicy ?? (async ({ spec }) => ({ verifyAccess: false, allowLocal: spec.imageByAdmin ?? false })),
     prepareDirectories: options.prepareDirectories ?? (async () => {}),
     replan: options.replan ?? (async (_, { spec }) => ({ plan: spec })),

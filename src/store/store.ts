@@ -76,7 +76,7 @@ export interface Reads {
   readonly sessions: SessionReads
   readonly tokenCodes: TokenCodeReads
   readonly subjects: SubjectReads
-  readonly images: ResourceReads<ImageRow>
+  readonly images: ResourceReads<ImageRow> & TrustedDigestReads
   readonly data: ResourceReads<DataRow> & DataReads
   readonly projects: ResourceReads<ProjectRow> & ProjectReads
   readonly runs: RunReads
@@ -100,7 +100,7 @@ export interface Change extends Reads {
   readonly sessions: SessionReads & SessionWrites
   readonly tokenCodes: TokenCodeReads & TokenCodeWrites
   readonly subjects: SubjectReads & SubjectWrites
-  readonly images: ResourceReads<ImageRow> & Writes<ImageRow>
+  readonly images: ResourceReads<ImageRow> & TrustedDigestReads & Writes<ImageRow> & TrustedDigestWrites
   readonly data: ResourceReads<DataRow> & DataReads & Writes<DataRow> & DataWrites
   readonly projects: ResourceReads<ProjectRow> & ProjectReads & Writes<ProjectRow> & ProjectWrites
   readonly runs: RunReads & RunWrites
@@ -304,6 +304,17 @@ export interface SubjectReads {
 export interface SubjectWrites {
   /** Throws `DuplicateError` (`openidSubject`) if the subject belongs to somebody. */
   insert(row: Omit<SubjectRow, "createdAt">): Promise<void>
+}
+
+/** Of images that administrators trust by a tag. */
+export interface TrustedDigestReads {
+  /** The digest that is trusted, empty if the image was built on the machine; undefined: any. */
+  trustedDigest(id: number): Promise<string | undefined>
+}
+export interface TrustedDigestWrites {
+  /** For an image that has none. */
+  recordTrustedDigest(id: number, digest: string): Promise<void>
+  forgetTrustedDigest(id: number): Promise<void>
 }
 
 /** The images that Quayside fetched. */

@@ -131,7 +131,7 @@ const kinds: Kind[] = [
     says: "a home, in a project of which the trust ended",
     names: /home of bob, which it may not have: the project is ann's, and no administrator trusts it/,
     async make(image) {
-      const setup = await anns(`${image}@sha256:${"1".repeat(64)}`)
+      const setup = await anns(image)
       await admin.updateImage({ body: { ID: setup.imageId, IsTrusted: true } })
       await admin.updateProject({ body: { ID: setup.project, IsTrusted: true } })
       return { ...setup, withdraw: () => ann.client.releaseProject({ query: { ID: setup.project } }) }

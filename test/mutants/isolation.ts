@@ -569,10 +569,27 @@ export const isolation = [
     ["a change by an administrator vouches for earlier ones by others", at("authorshipAfterChange", ": isTainted ? before"), ""],
   ]),
   ...faults(
+    "src/projects/plan/trusted-digest.ts",
+    ["src/projects/plan/trusted-digest.test.ts"],
+    [
+      ["a mark vouches for whatever is pushed under a tag", at("checkTrustedDigest", "else if (trusted !== digest)"), "else if (!trusted)"],
+      [
+        "a trusted project runs whatever is pushed under its image's tag",
+        at("imageTrustedByTag", "|| (await reads.projects.part(projectId))?.isTrusted"),
+        "",
+      ],
+      ["a new mark is for the image of an earlier one", at("renewTrustedDigest"), ""],
+    ],
+  ),
+  ...faults(
+    "src/runs/lifecycle/launch-attempt.ts",
+    ["test/attacks/trusted-image.docker.test.ts"],
+    [["no start compares its image with the trusted one", at("LaunchAttempt.#judge", "if (image)"), "if (!image)"]],
+  ),
+  ...faults(
     "src/projects/trust.ts",
     ["test/api/trust.test.ts"],
     [
-      ["a mark vouches for whatever is pushed under a tag", at("isImageFixed", "isPinned(image) ||"), "true ||"],
       ["trust survives publication", at("trustAfterPublication"), "return {}"],
       ["a trusted project stays so when its image changes", at("endTrustInProjectsWithImage", "requester.caller.isAdmin"), "imageId > 0"],
       ["no event reports the end of trust", at("publishTrustEnd", "if (!"), "if ("],
@@ -598,17 +615,6 @@ export const isolation = [
     "src/api/handlers/runs/starts.ts",
     ["test/api/stale-rights.test.ts"],
     [["a repeat uses a plan that was refused", at("repeat", "wasRefused(run)"), "false"]],
-  ),
-  ...faults(
-    "src/projects/plan/authorize-plan.ts",
-    ["test/api/trust.test.ts"],
-    [
-      [
-        "a trusted project lends to an image that may be replaced",
-        at("ownerToCheck", "image && (await isTrusted(reads, project)) && (await isImageFixed(reads, image))"),
-        "await isTrusted(reads, project)",
-      ],
-    ],
   ),
   ...faults(
     "src/projects/plan/authorize-plan.ts",

@@ -109,7 +109,7 @@ export const origins = [
     ["a stranger's project counts as one's own", at("authorsOf", "!== starter.userId"), "< 0"],
     [
       "a stranger's image counts as one's own",
-      at("authorsOf", "else if (!(await isImageTrusted(reads, image))) candidates"),
+      at("authorsOf", "else if (!image.isTrusted) candidates"),
       "else if (image.userId < 0) candidates",
     ],
     ["a stranger's dataset counts as one's own", at("authorsOf", "add(userId).add((await homeOwner(reads, accessInfo)) ?? "), "delete("],

@@ -45,7 +45,7 @@ export const imageFields = {
   IsPublished: boolean({ description: "Whether every signed-in person may see and use it." }),
   IsTrusted: boolean({
     description:
-      "Whether administrators trust it: only then do runs of people other than its owner mount their home. A person's image needs a digest in `Image` for that, since another one may be pushed under a tag. Set by administrators only; a change or publication by anybody else ends it.",
+      "Whether administrators trust it: only then do runs of people other than its owner mount their home. Set by administrators only; a change or publication by anybody else ends it.",
   }),
   WritablePaths: custom<string[]>({
     description:

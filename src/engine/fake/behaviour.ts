@@ -96,7 +96,7 @@ export interface Behaviour extends BehaviourTraits {
 
 /** Parses the behaviour from an image's name; any other image serves HTTP. */
 export function behaviourOf(image: string): Behaviour {
-  const match = /^(?:[^/]+\/)?fake\/([a-z0-9-]+)(?::(\d+))?(?:@.*)?$/.exec(image)
+  const match = /^(?:[^/]+\/)?fake\/([a-z0-9-]+)(?::(\d+))?$/.exec(image)
   const name = match?.[1] as BehaviourName | undefined
   const known = name !== undefined && Object.hasOwn(behaviours, name)
   const traits: BehaviourTraits = known ? behaviours[name] : {}

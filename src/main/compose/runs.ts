@@ -1,7 +1,7 @@
 import { type Engine, type MakeRoom, RegistryAllowlist } from "#engine"
 import type { Files, FileTree } from "#files"
 import { createImages, type Images } from "#images"
-import { finishInterruptedTransfers, prepareRunDirectories, replanRun, startGrantExpiry } from "#projects"
+import { checkTrustedDigest, finishInterruptedTransfers, prepareRunDirectories, replanRun, startGrantExpiry } from "#projects"
 import { openRuns, type RunSettingsOptions, type Runs, type StorageMeter } from "#runs"
 import type { Store } from "#store"
 import { runEvents, runSettings } from "../component-options.ts"
@@ -106,6 +106,7 @@ async function createRuns(
       },
       imagePolicy: createImagePolicy({ store, images, clock }),
       onImageUse: images.recordUse,
+      checkTrust: (run, { registryDigest }) => checkTrustedDigest({ store, events }, run, registryDigest),
       replan: (reads, run) => replanRun({ clock, internetGroups }, reads, run),
       ...(files && {
         prepareDirectories: (run, options) => prepareRunDirectories({ store, tree: files.tree, events, clock, logger }, run, options),

@@ -12,7 +12,7 @@ import {
 } from "#access"
 import type { Reason } from "#contract"
 import type { DataRow, ImageRow, ProjectRow, Reads, RunPlan } from "#store"
-import { isAdminImage, isImageFixed, isTrusted } from "../trust.ts"
+import { isAdminImage, isTrusted } from "../trust.ts"
 import { homeMountRefusal, homeMountWarning } from "./home-mount.ts"
 
 type RightReads = Pick<Reads, "users" | "groups" | "grants">
@@ -55,7 +55,7 @@ interface Start {
  * now.
  */
 export async function authorizeDraft(reads: RightReads, start: Start, draft: DraftPlan): Promise<AuthorizedPlan> {
-  const owner = await ownerToCheck(reads, start, draft.image)
+  const owner = await ownerToCheck(reads, start)
   const parties: Parties = { ...start, owner }
   const imageRefusal = await refuseImage(reads, parties, draft)
   const homeRefusal = await homeMountRefusal(reads, { ...start, image: draft.image })
@@ -89,12 +89,10 @@ interface Parties extends Start {
 /**
  * The project's owner, if their right is needed beside the starter's. A project decides what is
  * done with the resources of others, so its owner must have the right as well. Not needed if
- * starter and owner are the same person, or if administrators trust the project, and its image
- * stays the one that they looked at.
+ * starter and owner are the same person, or if administrators trust the project.
  */
-async function ownerToCheck(reads: RightReads, { starter, project }: Start, image: ImageRow | undefined): Promise<Caller | undefined> {
-  if (project.userId === starter.userId) return undefined
-  if (image && (await isTrusted(reads, project)) && (await isImageFixed(reads, image))) return undefined
+async function ownerToCheck(reads: RightReads, { starter, project }: Start): Promise<Caller | undefined> {
+  if (project.userId === starter.userId || (await isTrusted(reads, project))) return undefined
   return ownerAsCaller(reads, { id: project.userId, userName: project.userName })
 }
 

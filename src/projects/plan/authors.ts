@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto"
 import type { Caller } from "#access"
 import type { DataRow, DatasetWriter, GrantRow, ImageRow, ProjectRow, Reads } from "#store"
-import { isImageTrusted } from "../trust.ts"
 
 /** The name for the authors of a run that only its starter decides. */
 const own = "own"
@@ -32,7 +31,7 @@ export async function authorsOf(
   const authors = new Set<string>()
   if (project.userId !== starter.userId) authors.add(`u${project.userId}`)
   if (!image) authors.add("unknown")
-  else if (!(await isImageTrusted(reads, image))) candidates.add(image.userId).add(image.writtenBy)
+  else if (!image.isTrusted) candidates.add(image.userId).add(image.writtenBy)
   for (const { userId, accessInfo } of data) candidates.add(userId).add((await homeOwner(reads, accessInfo)) ?? userId)
   for (const { userId, groupId } of await datasetWriters(reads, data)) {
     if (groupId === 0) candidates.add(userId)

@@ -1,6 +1,6 @@
 import type { Caller } from "#access"
 import type { ImageRow, ProjectRow, Reads } from "#store"
-import { type Authorship, isImageTrusted, isTrusted } from "../trust.ts"
+import { type Authorship, isTrusted } from "../trust.ts"
 
 interface HomeRequest {
   starter: Caller
@@ -17,24 +17,19 @@ interface HomeRequest {
  */
 export async function homeMountRefusal(reads: Pick<Reads, "users">, { starter, project, image }: HomeRequest): Promise<string | undefined> {
   if (!image) return "there is no image"
-  const ofProject = (await isTrusted(reads, project)) ? undefined : await refusalBecauseOf(reads, starter, "project", project)
-  if (ofProject !== undefined) return ofProject
-  if (await isImageTrusted(reads, image)) return undefined
-  const ofImage = await refusalBecauseOf(reads, starter, "image", image)
-  return ofImage && image.isTrusted ? `${ofImage}${unpinned}` : ofImage
+  return (await refusalBecauseOf(reads, starter, "project", project)) ?? refusalBecauseOf(reads, starter, "image", image)
 }
 
-/** Why the mark of an image does not count. */
-const unpinned = ": it is marked, but its reference has no digest, so another image may be pushed under its tag"
-
-/** For what administrators do not trust. */
 async function refusalBecauseOf(
   reads: Pick<Reads, "users">,
   starter: Caller,
   type: "project" | "image",
   part: Authorship & { userName: string },
 ): Promise<string | undefined> {
-  if (part.userId !== starter.userId) return `the ${type} is ${part.userName}'s, and no administrator trusts it`
+  if (part.isTrusted) return undefined
+  if (part.userId !== starter.userId) {
+    return (await isTrusted(reads, part)) ? undefined : `the ${type} is ${part.userName}'s, and no administrator trusts it`
+  }
   if (part.writtenBy === starter.userId) return undefined
   const writer = await reads.users.get(part.writtenBy)
   return writer?.isAdmin ? undefined : `${writer?.userName ?? "somebody else"} changed what the ${type} runs`

@@ -3,7 +3,7 @@ import { type Progress, reasonMessages } from "#contract"
 import { EngineError, type ImageInfo, type ResolveSpec, type RunAddress, type StartResult, type StartStep } from "#engine"
 import { IdleTimeout } from "#kit"
 import type { RunRow } from "#store"
-import type { RunsContext } from "../context.ts"
+import type { ReplanResult, RunsContext } from "../context.ts"
 import { maxDiskMiBPerRun } from "../limits/effective-limits.ts"
 import type { ProbeResult } from "../readiness/probe.ts"
 import { responseFault, type StartFault, unknownPortFault } from "../readiness/start-fault.ts"
@@ -134,7 +134,7 @@ export class LaunchAttempt implements Disposable {
    */
   async #replan(image?: ImageInfo): Promise<void> {
     const { id, spec } = this.#run
-    const replanned = await this.#ctx.replan(this.#ctx.store, this.#run).catch((cause: unknown) => {
+    const replanned = await this.#judge(image).catch((cause: unknown) => {
       throw new ReplanUnavailableError("The rights of a run could not be read", { cause })
     })
     if ("refusal" in replanned) throw new EngineError(replanned.refusal.code, replanned.refusal.msg)
@@ -145,6 +145,11 @@ export class LaunchAttempt implements Disposable {
       const updated = await tx.runs.transition(id, ["pulling", "creating", "starting"], { spec: plan })
       if (updated) tx.afterCommit(() => this.#ctx.runCache.publish(updated))
     })
+  }
+
+  async #judge(image: ImageInfo | undefined): Promise<ReplanResult> {
+    if (image) await this.#ctx.checkTrust?.(this.#run, image)
+    return this.#ctx.replan(this.#ctx.store, this.#run)
   }
 
   /** Called by the engine right before it mounts: pulling an image may have taken hours. */

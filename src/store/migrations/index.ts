@@ -19,6 +19,7 @@ import { sessionsMigration } from "./0018-sessions.ts"
 import { longTextsLastMigration } from "./0019-long-texts-last.ts"
 import { searchWritesMigration } from "./0020-search-writes.ts"
 import { imageOwnersMigration } from "./0021-image-owners.ts"
+import { trustedDigestsMigration } from "./0022-trusted-digests.ts"
 import type { Migration } from "./migration.ts"
 
 export { type Dialect, type Migration, migrationError, statementsOf } from "./migration.ts"
@@ -46,5 +47,6 @@ export const migrations: readonly Migration[] = [
   longTextsLastMigration,
   searchWritesMigration,
   imageOwnersMigration,
+  trustedDigestsMigration,
 ]
 export const newestVersion = migrations.length

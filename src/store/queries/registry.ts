@@ -12,6 +12,7 @@ import { rowQueries } from "./rows.ts"
 import { runPortQueries } from "./run-ports.ts"
 import { runQueries } from "./runs.ts"
 import { searchQueries } from "./search.ts"
+import { trustedDigestQueries } from "./trusted-digests.ts"
 import { usedProofQueries } from "./used-proofs.ts"
 
 /** Every query by name: a function of the query builder, its arguments and, for some, a shape. */
@@ -30,5 +31,6 @@ export const queries = {
   ...runQueries,
   ...searchQueries,
   ...sliceQueries,
+  ...trustedDigestQueries,
   ...usedProofQueries,
 }

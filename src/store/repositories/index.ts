@@ -1,19 +1,19 @@
 import type { Clock } from "#kit"
 import type { QueryRunner } from "../driver.ts"
 import type { ChangeTransaction } from "../group-commit/change-transaction.ts"
-import type { ImageRow, NewAuditEntry, NewJournalEntry } from "../rows.ts"
+import type { NewAuditEntry, NewJournalEntry } from "../rows.ts"
 import type { Change, Reads } from "../store.ts"
-import { imagesTable } from "../tables/images.ts"
 import { GroupRepository, UserRepository } from "./accounts.ts"
 import { SessionRepository, TokenCodeRepository, TokenRepository } from "./credentials.ts"
 import { DatasetRepository } from "./datasets.ts"
 import { GrantRepository } from "./grants.ts"
+import { ImageRepository } from "./images.ts"
 import { AuditRepository, JournalRepository } from "./journal-and-audit.ts"
 import { LeaseRepository } from "./leases.ts"
 import { MemoizedRunner } from "./memoized-runner.ts"
 import { ProjectRepository } from "./projects.ts"
 import { PulledImageRepository } from "./pulled-images.ts"
-import { type RepositoryContext, ResourceRepository } from "./resource.ts"
+import type { RepositoryContext } from "./resource.ts"
 import { RunPortRepository } from "./run-ports.ts"
 import { RunRepository } from "./runs.ts"
 import { SubjectRepository } from "./subjects.ts"
@@ -28,7 +28,7 @@ export class Repositories implements Reads {
   #sessions: SessionRepository | undefined
   #tokenCodes: TokenCodeRepository | undefined
   #subjects: SubjectRepository | undefined
-  #images: ResourceRepository<ImageRow> | undefined
+  #images: ImageRepository | undefined
   #data: DatasetRepository | undefined
   #projects: ProjectRepository | undefined
   #runs: RunRepository | undefined
@@ -71,8 +71,8 @@ export class Repositories implements Reads {
     this.#subjects ??= new SubjectRepository(this.context)
     return this.#subjects
   }
-  get images(): ResourceRepository<ImageRow> {
-    this.#images ??= new ResourceRepository(this.context, imagesTable)
+  get images(): ImageRepository {
+    this.#images ??= new ImageRepository(this.context)
     return this.#images
   }
   get data(): DatasetRepository {

@@ -29,3 +29,13 @@ export const imagesTable = describeTable({
 })
 
 export interface ImageRow extends RowOf<typeof imagesTable.fields> {}
+
+/** The digests of images that administrators trust by a tag; no row: of any. */
+export const trustedDigestsTable = describeTable({
+  name: "trusted_digests",
+  fields: {
+    imageId: integer("image_id"),
+    /** By which the registry provides it; empty: it was built on the machine. */
+    digest: text("digest"),
+  },
+})

@@ -3,7 +3,7 @@ import { datasetMovesTable, datasetsTable, datasetWritersTable } from "./dataset
 import { grantsTable } from "./grants.ts"
 import { groupsTable } from "./groups.ts"
 import { idempotencyKeysTable } from "./idempotency-keys.ts"
-import { imagesTable } from "./images.ts"
+import { imagesTable, trustedDigestsTable } from "./images.ts"
 import { auditTable, journalTable } from "./journal-and-audit.ts"
 
 import { leasesTable, usedProofsTable } from "./processes.ts"
@@ -22,6 +22,7 @@ export const tables = {
   token_codes: tokenCodesTable,
   openid_subjects: openidSubjectsTable,
   images: imagesTable,
+  trusted_digests: trustedDigestsTable,
   datasets: datasetsTable,
   projects: projectsTable,
   project_datasets: projectDatasetsTable,

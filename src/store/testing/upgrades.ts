@@ -7,7 +7,7 @@ import { unrestrictedViewer } from "../viewer.ts"
 import { addImage } from "./samples.ts"
 
 /** The versions for which fixtures exist. */
-export const fixtureVersions = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20]
+export const fixtureVersions = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21]
 
 /** The statements that create a database of that version; `write-fixtures.ts` writes them. */
 export function fixture(dialect: Dialect, version: number): Promise<string> {

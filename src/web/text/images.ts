@@ -18,8 +18,7 @@ export const images = {
   noDoc: "It has no description.",
   further: "How it starts",
   trusted: "Trusted",
-  trustedHint:
-    "Runs of other people mount their home, if an administrator owns it or its reference has a digest. A change by anybody else ends it.",
+  trustedHint: "Runs of other people mount their home. A change by anybody else ends it.",
   keepPresent: "Keep present",
   keepPresentHint: "The image is fetched ahead, again when its tag moves, and never removed to make room.",
   keptPresent: "Kept present",

@@ -46,9 +46,7 @@ class Image(TypedDict):
     # Whether every signed-in person may see and use it.
     IsPublished: bool
     # Whether administrators trust it: only then do runs of people other than its owner mount
-    # their home. A person's image needs a digest in `Image` for that, since another one may be
-    # pushed under a tag. Set by administrators only; a change or publication by anybody else
-    # ends it.
+    # their home. Set by administrators only; a change or publication by anybody else ends it.
     IsTrusted: bool
     # Directories that runs may write to although they are not the runs' own in the image: each
     # begins empty and counts as memory. `/` is the whole root file system, within `MaxDisk`.
@@ -95,9 +93,7 @@ class ImageWithoutDoc(TypedDict):
     # Whether every signed-in person may see and use it.
     IsPublished: bool
     # Whether administrators trust it: only then do runs of people other than its owner mount
-    # their home. A person's image needs a digest in `Image` for that, since another one may be
-    # pushed under a tag. Set by administrators only; a change or publication by anybody else
-    # ends it.
+    # their home. Set by administrators only; a change or publication by anybody else ends it.
     IsTrusted: bool
     # Directories that runs may write to although they are not the runs' own in the image: each
     # begins empty and counts as memory. `/` is the whole root file system, within `MaxDisk`.
@@ -938,9 +934,7 @@ class CreateImageBody(TypedDict):
     # Whether every signed-in person may see and use it.
     IsPublished: NotRequired[bool]
     # Whether administrators trust it: only then do runs of people other than its owner mount
-    # their home. A person's image needs a digest in `Image` for that, since another one may be
-    # pushed under a tag. Set by administrators only; a change or publication by anybody else
-    # ends it.
+    # their home. Set by administrators only; a change or publication by anybody else ends it.
     IsTrusted: NotRequired[bool]
     WritablePaths: NotRequired[list[str]]
     # Whether the engine always has the image: it is fetched ahead, and again when its tag
@@ -974,9 +968,7 @@ class UpdateImageBody(TypedDict):
     # Whether every signed-in person may see and use it.
     IsPublished: NotRequired[bool]
     # Whether administrators trust it: only then do runs of people other than its owner mount
-    # their home. A person's image needs a digest in `Image` for that, since another one may be
-    # pushed under a tag. Set by administrators only; a change or publication by anybody else
-    # ends it.
+    # their home. Set by administrators only; a change or publication by anybody else ends it.
     IsTrusted: NotRequired[bool]
     WritablePaths: NotRequired[list[str]]
     # Whether the engine always has the image: it is fetched ahead, and again when its tag

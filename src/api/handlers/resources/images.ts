@@ -10,6 +10,7 @@ import {
   checkWritablePathsChange,
   endTrustInProjectsWithImage,
   publishTrustEnd,
+  renewTrustedDigest,
   resolveNewOwner,
   resolveOwner,
   trustAfterPublication,
@@ -70,6 +71,7 @@ const imageDefinition: ResourceDefinition<ImageRow, Image, typeof imageFields> =
   async changed(tx, context, { was, now }) {
     const { services } = context
     if (now.keepPresent) tx.afterCommit(() => services.images.recheckKept())
+    await renewTrustedDigest(tx, { was, now })
     await publishTrustEnd(services, tx, context, { type: "image", was, now, by: "changed what it runs, or who may use it" })
     if (changesWhatRuns(was, now)) await endTrustInProjectsWithImage(services, tx, context, was.id)
   },

@@ -7,6 +7,7 @@ import {
   publicationWarnings,
   publishRunVisibility,
   publishTrustEnd,
+  renewTrustedDigestOfProject,
   resolveGroup,
   resolveImage,
   resolveNewOwner,
@@ -62,8 +63,10 @@ export const projectDefinition: ResourceDefinition<ProjectRow, Project, typeof p
       ...(publishes || regroups ? trustAfterPublication(caller) : {}),
     }
   },
-  changed: (tx, context, { was, now }) =>
-    publishTrustEnd(context.services, tx, context, { type: "project", was, now, by: "changed what it runs, or who may start it" }),
+  async changed(tx, context, { was, now }) {
+    await renewTrustedDigestOfProject(tx, { was, now })
+    await publishTrustEnd(context.services, tx, context, { type: "project", was, now, by: "changed what it runs, or who may start it" })
+  },
 }
 
 async function createProject(context: OperationContext<"createProject">): Promise<HandlerResult<"createProject">> {
@@ -80,6 +83,7 @@ async function createProject(context: OperationContext<"createProject">): Promis
     await context.server.objectLimits.checkTextRoom(tx, caller, owner.id, { was: 0, now: longTextBytes(tables.projects, fields) })
     const links = await checkDatasetLinks(tx, caller, { project: fields, stored: [], wanted: values.TrainData })
     const made = await tx.projects.insert(fields)
+    await renewTrustedDigestOfProject(tx, { now: made })
     await tx.projects.setLinks(made.id, links)
     await services.events.changed(tx, context.actor, { verb: "created", resource: { type: "project", id: made.id } })
     return made
