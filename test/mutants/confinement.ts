@@ -290,6 +290,11 @@ export const confinement = [
     ],
   ]),
   ...faults("src/engine/docker/containers/container-options.ts", inside, [
+    [
+      "runs that compute have as much of the processors as the services of the host",
+      at("hostConfig", "CpuShares: spec.cpus * sharesPerCpu,"),
+      "",
+    ],
     ["any call of the kernel is open to runs", at("hostConfig", "`seccomp=${seccomp}`"), '"seccomp=unconfined"'],
   ]),
   ...faults("src/engine/docker/containers/container-options.ts", calls, [

@@ -59,6 +59,7 @@ describe("limits of a run's container", () => {
     assert.equal(HostConfig.MemorySwap, HostConfig.Memory)
     assert.equal(HostConfig.ShmSize, 64 * 2 ** 20)
     assert.equal(HostConfig.CpuQuota / HostConfig.CpuPeriod, 3)
+    assert.ok(HostConfig.CpuShares >= 3 && HostConfig.CpuShares <= 1024 / 3, "a service of the host, with 1,024, comes first")
     assert.ok(HostConfig.PidsLimit >= 256)
     assert.deepEqual(HostConfig.LogConfig, { Type: "json-file", Config: { "max-size": "10m", "max-file": "2" } })
     assert.deepEqual(HostConfig.PortBindings ?? {}, {})

@@ -9,6 +9,11 @@ import { diskLimitLabel, runLabels } from "./labels.ts"
 const { processes, memoryFiles, logFileMiB, logFiles } = bounds.containers
 
 const tmpfsShare = memoryFiles.value / 100
+/**
+ * A tenth of what a service of systemd has. With its cgroups, containers are beside Quayside and
+ * the daemon, and would share the processors with them as equals.
+ */
+const sharesPerCpu = 102
 
 export interface ContainerOptions {
   spec: RunSpec
@@ -80,6 +85,7 @@ function hostConfig({ spec, network, uid, gid, mounts, openFiles, diskBytes, sec
     // overcommitted run may request.
     CpuPeriod: 100_000,
     CpuQuota: spec.cpus * 100_000,
+    CpuShares: spec.cpus * sharesPerCpu,
     ShmSize: Math.floor(memory * tmpfsShare),
     OomScoreAdj: 500,
     Tmpfs: tmpfs(spec, uid, gid),
