@@ -42,7 +42,9 @@ interface Contender {
 const authority: Authority = {
   recordRefusals: () => {},
   identify: async (values) =>
-    values === authorization ? { ok: true, userId: 1, userName: "ann" } : { ok: false, status: 401, msg: "wrong" },
+    values === authorization
+      ? { ok: true, userId: 1, userName: "ann", credentialId: "password:" }
+      : { ok: false, status: 401, msg: "wrong" },
   access: async (_, paths) =>
     paths.map((path) =>
       path.startsWith("/users/ann/")

@@ -49,12 +49,13 @@ export interface Identity extends AsyncDisposable {
   authenticate(authorization: string | undefined, session: string | undefined, address: string): Promise<Caller | AuthenticationFailure>
   /**
    * For the files address: also accepts files tokens; rejects (403) tokens that open only a run.
-   * `hasBegun`: for a request that began with a files token, which may have expired since.
+   * `begunAs`: for a request that began with this credential. Its header is not checked again: a
+   * files token may have expired since, and after wrong passwords a right one is not checked.
    */
   authenticateForFiles(
     authorization: string | undefined,
     address: string,
-    options?: { hasBegun?: boolean },
+    options?: { begunAs?: { userId: number; credentialId: string } },
   ): Promise<Caller | AuthenticationFailure>
   /**
    * Checks a name with its password, never a token. For sign-in, and for confirmation by the

@@ -29,7 +29,8 @@ export function createFilesAuthority(made: {
     async identify(authorization, address, options) {
       const caller = await identity.authenticateForFiles(authorization, address, options)
       if (caller instanceof AuthenticationFailure) return toAccessRefusal(caller)
-      return { ok: true, userId: caller.userId, userName: caller.userName, readOnly: !caller.scopes.includes("write") }
+      const { userId, userName, scopes, credential } = caller
+      return { ok: true, userId, userName, credentialId: credential.id, readOnly: !scopes.includes("write") }
     },
     // A path costs dozens of queries, and a person may ask about hundreds of paths at once.
     access: (userId, paths) => readAsPerson(userId, () => accessOf(userId, paths)),

@@ -136,6 +136,21 @@ test("losing the right to a file ends that person's download, and nobody else's"
   for (const slow of [stays, stayed, robsDownload]) slow.end()
 })
 
+test("wrong passwords keep nobody's download or upload going", async () => {
+  const ian = await server.person("ian")
+  await server.acquaint(ann, ian)
+  const granted = await grant(ian)
+  const byPassword = basicAuth("ian", ian.password)
+  const open = [await download(byPassword), await upload(byPassword, "ian")] as const
+  const guess = () => sendRequest(filesUrl, "HEAD", "/users/ann/shared/large", { as: basicAuth("ian", "a wrong password") })
+  await eventually("his password is not checked any more", async () => (await guess()).status === 429)
+  await ann.client.deleteGrant({ query: { ID: granted.ID } })
+  await eventually("the upload is cut off", () => open[1].closed)
+  open[0].resume()
+  await eventually("so is the download", () => open[0].closed)
+  assert.ok(open[0].received < size)
+})
+
 /** Directories of files that are long holes: they need no space, and copying them takes long. */
 async function makeHoles(directory: string): Promise<void> {
   await sendRequest(filesUrl, "MKCOL", directory, { as: basicAuth("admin", adminPassword) })

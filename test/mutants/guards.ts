@@ -94,6 +94,17 @@ export const guards = [
     ],
   ),
   ...faults(
+    "src/access/credentials/authenticator.ts",
+    ["test/access/open-files.test.ts"],
+    [
+      [
+        "wrong passwords keep a download or upload going",
+        at("Authenticator.authenticateForFiles", "const caller = begunAs"),
+        'const caller = begunAs?.credentialId.startsWith("files:")',
+      ],
+    ],
+  ),
+  ...faults(
     "src/files/methods/copy-move.ts",
     ["test/access/open-files.test.ts"],
     [

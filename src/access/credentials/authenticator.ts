@@ -8,7 +8,7 @@ import { TwoGenerationCache } from "../two-generation-cache.ts"
 import { isTokenFormat, parseAuthorization } from "./authorization-header.ts"
 import type { CallerCache } from "./caller-cache.ts"
 import type { CredentialUsageRecorder } from "./credential-usage.ts"
-import { originOf, verifyFilesToken } from "./files-token.ts"
+import { type CredentialClaims, originOf, verifyFilesToken } from "./files-token.ts"
 import { type LoadedCaller, loadCaller, passwordCredential, sha256 } from "./load-caller.ts"
 
 /** How long a Basic header with a right password is accepted without another hash. */
@@ -69,9 +69,11 @@ export class Authenticator {
   async authenticateForFiles(
     authorization: string | undefined,
     address: string,
-    { hasBegun = false }: { hasBegun?: boolean } = {},
+    { begunAs }: { begunAs?: CredentialClaims } = {},
   ): Promise<Caller | AuthenticationFailure> {
-    const caller = (await this.#byFilesToken(authorization, hasBegun)) ?? (await this.authenticate(authorization, undefined, address))
+    const caller = begunAs
+      ? ((await this.refreshCaller(begunAs.userId, originOf(begunAs))) ?? invalidCredentials())
+      : ((await this.#byFilesToken(authorization)) ?? (await this.authenticate(authorization, undefined, address)))
     if (caller instanceof AuthenticationFailure || caller.scopes.includes("read")) return caller
     return new AuthenticationFailure("forbidden", "This token opens one run and allows nothing else", { userName: caller.userName })
   }
@@ -177,16 +179,12 @@ export class Authenticator {
       : new AuthenticationFailure("unauthorized", "The session has ended: sign in again with user name and password")
   }
 
-  /**
-   * Undefined when the header holds other credentials, or none. A request that has begun lasts as
-   * long as the credential that the token was made with.
-   */
-  async #byFilesToken(authorization: string | undefined, hasBegun: boolean): Promise<Caller | AuthenticationFailure | undefined> {
+  /** Undefined when the header holds other credentials, or none. */
+  async #byFilesToken(authorization: string | undefined): Promise<Caller | AuthenticationFailure | undefined> {
     const credentials = authorization === undefined ? undefined : parseAuthorization(authorization)
     if (credentials === undefined || credentials instanceof AuthenticationFailure || credentials.scheme !== "files") return undefined
     const claims = verifyFilesToken(this.#context.filesKey, credentials.token)
     if (!claims) return invalidCredentials()
-    const credentialId = hasBegun ? originOf(claims) : claims.credentialId
-    return (await this.refreshCaller(claims.userId, credentialId)) ?? invalidCredentials()
+    return (await this.refreshCaller(claims.userId, claims.credentialId)) ?? invalidCredentials()
   }
 }

@@ -3,9 +3,10 @@ import type { Caller } from "../caller.ts"
 
 const filesTokenMs = 5 * 60_000
 
-interface FilesTokenClaims {
+/** A person and a credential of theirs. */
+export interface CredentialClaims {
   userId: number
-  /** `files:<expiry>:<id of the credential that created it>` */
+  /** Of a files token: `files:<expiry>:<id of the credential that created it>`. */
   credentialId: string
 }
 
@@ -23,7 +24,7 @@ export function signFilesToken(key: Uint8Array, caller: Caller, now: number): { 
  * The claims of a token of `signFilesToken`; undefined when this key did not sign it. Its expiry is
  * not checked here.
  */
-export function verifyFilesToken(key: Uint8Array, token: string): FilesTokenClaims | undefined {
+export function verifyFilesToken(key: Uint8Array, token: string): CredentialClaims | undefined {
   const [payload = "", signature = ""] = token.slice("qf_".length).split(".")
   // Compared as text: two texts can encode the same bytes, and only one of them was issued.
   const given = Buffer.from(signature)
@@ -33,8 +34,9 @@ export function verifyFilesToken(key: Uint8Array, token: string): FilesTokenClai
   return { userId, credentialId }
 }
 
-/** The credential that the token was made with. */
-export function originOf({ credentialId }: FilesTokenClaims): string {
+/** The credential that a files token was made with; of another credential itself. */
+export function originOf({ credentialId }: CredentialClaims): string {
+  if (!credentialId.startsWith("files:")) return credentialId
   return credentialId.slice(credentialId.indexOf(":", "files:".length) + 1)
 }
 

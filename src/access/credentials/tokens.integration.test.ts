@@ -186,7 +186,9 @@ describe("a files token", () => {
     await fixture.person("ann", "sesam")
     const { secret } = await signIn(fixture, "ann", "sesam")
     const header = `Bearer ${identity.createFilesToken(expectCaller(await identity.authenticate(undefined, secret, clientAddress))).token}`
-    const goesOn = () => identity.authenticateForFiles(header, clientAddress, { hasBegun: true })
+    const began = expectCaller(await identity.authenticateForFiles(header, clientAddress))
+    const begunAs = { userId: began.userId, credentialId: began.credential.id }
+    const goesOn = () => identity.authenticateForFiles(header, clientAddress, { begunAs })
     await clock.advance(6 * minuteMs)
     assert.equal(expectCaller(await goesOn()).userName, "ann")
     expectFailure(await identity.authenticateForFiles(header, clientAddress))

@@ -39,14 +39,20 @@ export interface RefusalSummary {
 
 export interface IdentifyOptions {
   /**
-   * The request began with these credentials while they were valid. A files token's short life then
-   * does not end it; the end of the session or token that made it does.
+   * The request has begun, with what these credentials were then: that is checked again, and no
+   * header. So neither a files token's short life nor wrong passwords change the answer.
    */
-  hasBegun?: boolean
+  begunAs?: BegunAs
+}
+
+/** A person and the credential with which their request began. */
+export interface BegunAs {
+  userId: number
+  credentialId: string
 }
 
 export type IdentifyResult =
-  | { ok: true; userId: number; userName: string; readOnly?: boolean }
+  | ({ ok: true; userName: string; readOnly?: boolean } & BegunAs)
   /** `userName`: the credentials were right, but not allowed here. */
   | { ok: false; status: 401 | 403 | 429 | 503; msg: string; retryAfterSeconds?: number; userName?: string }
 

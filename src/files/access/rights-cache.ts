@@ -55,7 +55,8 @@ export class RightsCache {
   async identify(authorization: string | undefined, address: string, options: IdentifyOptions = {}): Promise<IdentifyResult> {
     if (authorization === undefined) return this.#authority.identify(undefined, address)
     const people = this.#people
-    const key = `${options.hasBegun ?? false} ${address} ${authorization}`
+    const { begunAs } = options
+    const key = begunAs ? `${begunAs.userId} ${begunAs.credentialId}` : `${address} ${authorization}`
     // A cached success would tell a guesser that a guess is right. Other addresses are not
     // affected.
     const known = this.#throttledAddresses.get(address) ? undefined : people.get(key)

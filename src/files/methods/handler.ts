@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { bounds, Failure } from "#contract"
 import { assignConnection, checkTarget, TrustedProxies, tooManyConnections } from "#http"
-import type { IdentifyOptions } from "../access/authority.ts"
+import type { BegunAs, IdentifyOptions } from "../access/authority.ts"
 import { handleCors } from "../cors.ts"
 import { isDownloadForm, readDownloadForm } from "../downloads/download-form.ts"
 import { DavFailure, forbidden, identityFailure, invalid } from "../failures.ts"
@@ -88,10 +88,10 @@ export function createDavHandler(settings: DavHandlerOptions): DavHandler {
       const { address, query } = form ? { address: target.address, query: form.query } : target
       const method = form ? get : methodOf(incoming, query)
       const authorization = form?.authorization ?? incoming.headers.authorization
-      const { userId, userName } = await authenticate(context, authorization, caller)
+      const { userId, userName, credentialId } = await authenticate(context, authorization, caller)
       if (!assignConnection(incoming.socket, userId)) throw tooManyConnections()
       const revalidate = async () => {
-        await authenticate(context, authorization, caller, { hasBegun: true })
+        await authenticate(context, authorization, caller, { begunAs: { userId, credentialId } })
         request.readableIfPaths = await findReadableIfPaths(request)
       }
       const request: DavRequest = new DavRequest({
@@ -182,7 +182,7 @@ async function authenticate(
   authorization: string | undefined,
   caller: Caller,
   options: IdentifyOptions = {},
-): Promise<{ userId: number; userName: string }> {
+): Promise<BegunAs & { userName: string }> {
   const found = await context.rights.identify(authorization, caller.address, options)
   caller.userName = found.userName
   if (found.ok) {

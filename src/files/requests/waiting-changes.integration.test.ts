@@ -4,6 +4,7 @@ import { after, before, suite, test } from "node:test"
 import { setTimeout as pause } from "node:timers/promises"
 import { eventually } from "../../../test/fixtures/eventually.ts"
 import { TestFilesServer, type TestRequest } from "../../../test/fixtures/files/files-server.ts"
+import type { IdentifyOptions } from "../access/authority.ts"
 import { PropertyLog } from "../properties/property-log.ts"
 import { TreeDirectory } from "../tree/tree-directory.ts"
 import { PathLocks } from "./path-locks.ts"
@@ -36,9 +37,9 @@ suite("a change that waits for another one", () => {
     server = await TestFilesServer.start()
     const { authority } = server
     const identify = authority.identify.bind(authority)
-    authority.identify = async (authorization, address, ...[options]: [{ hasBegun?: boolean }?]) => {
+    authority.identify = async (authorization, address, ...[options]: [IdentifyOptions?]) => {
       const found = await identify(authorization, address)
-      if (options?.hasBegun && found.ok && found.userName === "ann") {
+      if (options?.begunAs && found.ok && found.userName === "ann") {
         isHeld = true
         await held.promise
       }
