@@ -102,6 +102,8 @@ export interface ServerState {
   readonly datasetDirectories: PersonLimiter
   /** Copies of projects, and releases of their code. */
   readonly projectCopies: PersonLimiter
+  /** Previews of starts. */
+  readonly previews: PersonLimiter
   /** Reads of the use of runs over time. */
   readonly usageReads: PersonLimiter
   readonly scans: ScanLimiter

@@ -25,7 +25,7 @@ import { Routes, type RouteTarget } from "./routes.ts"
 
 const { imageChecks, waitingImageChecks } = bounds.containers
 const { datasetDirectories, waitingDatasetDirectories, projectCopies, waitingProjectCopies } = bounds.files
-const { usageReads, waitingUsageReads } = bounds.runs
+const { previews, waitingPreviews, usageReads, waitingUsageReads } = bounds.runs
 const { passwordChanges, waitingPasswordChanges } = bounds.accounts
 const { changes, waitingChanges, reads, waitingReads } = bounds.rates
 
@@ -176,6 +176,7 @@ function personLimiters({ openStreams }: RateSettings) {
     reads: new FairReads(limiterOf<Lane>("requests that read", reads.value, waitingReads.value)),
     datasetDirectories: limiterOf("directories of datasets", datasetDirectories.value, waitingDatasetDirectories.value),
     projectCopies: limiterOf("copies of projects", projectCopies.value, waitingProjectCopies.value),
+    previews: limiterOf("previews of starts", previews.value, waitingPreviews.value),
     usageReads: limiterOf("reads of the use of runs", usageReads.value, waitingUsageReads.value),
   }
 }

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto"
 import { type Progress, reasonMessages } from "#contract"
 import { type ContainerLogLine, type Engine, EngineError, type ImageInfo, type ImagePolicy, type LogOptions } from "#engine"
 import type { Actor } from "#events"
-import { type Clock, type Logger, silentLogger, systemClock } from "#kit"
+import { type Clock, HeavyWorkQueue, type Logger, silentLogger, systemClock } from "#kit"
 import type { Reads, RunRow, Store } from "#store"
 import { admit, findByIdempotencyKey } from "./admission/admit.ts"
 import { CapacityCache, type NodeUsage, nodeUsage } from "./admission/capacity-cache.ts"
@@ -212,6 +212,8 @@ export async function openRuns(options: RunsOptions): Promise<Runs> {
   election.resume()
   const tasks = [activity.run(), rows.run()]
   const { runCache } = ctx
+  // Thousands of runs may be queued, and putting them in order takes milliseconds.
+  const previews = new HeavyWorkQueue()
   const parts: RunsParts = { ctx, capacity, election }
   const close = async () => {
     closing.abort(new DOMException("Quayside closes", "AbortError"))
@@ -225,7 +227,10 @@ export async function openRuns(options: RunsOptions): Promise<Runs> {
     checkSupervision: () => election.check(),
     start: (request, options = {}) => startRun(parts, request, options),
     findByIdempotencyKey: (userId, idempotency) => findByIdempotencyKey(ctx.store, userId, idempotency),
-    preview: async (request) => previewStart(ctx, await admissionInput(parts, request)),
+    preview: async (request) => {
+      const input = await admissionInput(parts, request)
+      return previews.run(request.userId, () => previewStart(ctx, input))
+    },
     waitUntilSettled: (id, settling = {}) => waitUntilSettled(ctx, id, settling),
     stop: (id, options) => stopRun({ ctx: changingBy(ctx, options), wake: () => election.current?.supervisor.wake(id) }, id, options),
     untilRouted: (id) => election.untilRouted(id),

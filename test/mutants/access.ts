@@ -46,8 +46,8 @@ export const access = [
     "src/api/handlers/runs/starts.ts",
     ["test/access/matrix.test.ts"],
     [
-      ["a preview is answered without the right to start the project", at("preview", '"project:preview"'), '"project:copy" as never'],
-      ["a read-only token previews nothing", at("preview", '"project:preview"'), '"project:start"'],
+      ["a preview is answered without the right to start the project", at("predictStart", '"project:preview"'), '"project:copy" as never'],
+      ["a read-only token previews nothing", at("predictStart", '"project:preview"'), '"project:start"'],
     ],
   ),
   ...faults(

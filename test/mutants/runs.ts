@@ -35,6 +35,17 @@ export const runs = [
     [["all runs that leave the queue are planned in one change", at("dequeueSome", "ctx.clock.monotonic() >= until"), "false"]],
   ),
   ...faults(
+    "src/runs/runs.ts",
+    ["src/runs/admission/queue.test.ts"],
+    [
+      [
+        "one person's previews put everybody's queue in order at once",
+        "previews.run(request.userId, () => previewStart(ctx, input))",
+        "previewStart(ctx, input)",
+      ],
+    ],
+  ),
+  ...faults(
     "src/store/repositories/runs.ts",
     ["src/store/repositories/runs.test.ts"],
     [

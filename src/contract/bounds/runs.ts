@@ -162,6 +162,20 @@ export const runBounds = {
     per: "person",
     beyond: "429 `too_many_requests` with `Retry-After`",
   },
+  previews: {
+    what: "Previews of starts at once; one of them at a time reads the queue, and a pause follows",
+    value: 4,
+    unit: "count",
+    per: "person",
+    beyond: "further ones wait",
+  },
+  waitingPreviews: {
+    what: "Such previews that wait",
+    value: 1_000,
+    unit: "count",
+    per: "person",
+    beyond: "429 `too_many_requests` with `Retry-After`",
+  },
   idempotencyMs: {
     what: "Age of an `Idempotency-Key`",
     value: 24 * 3_600_000,

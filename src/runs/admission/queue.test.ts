@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { setImmediate as turn } from "node:timers/promises"
 import type { Limits, Store } from "#store"
+import { RunCache } from "../run-cache.ts"
 import { eventually, RunsFixture } from "../testing/runs-fixture.ts"
 
 const setLimits = (store: Store, id: number, limits: Limits) => store.change((tx) => tx.users.update(id, { limits }))
@@ -61,6 +62,28 @@ test("a preview returns the queue position that the start then has", async () =>
     const run = await runs.start(request(person, projectId))
     assert.equal(runs.queuePosition(run.id), position)
   }
+})
+
+test("one person's previews at once put the queue in order once in a turn of the event loop", async (t) => {
+  await using fixture = await RunsFixture.open({ cpus: 1 })
+  const [a, b] = (await projectsOf(fixture, 2)) as [number, number]
+  await using runs = await fixture.runs()
+  const request = (person: number, projectId: number) => ({ ...fixture.request("fake/http", { person }), projectId })
+  for (const projectId of [a, b]) await runs.start(request(0, projectId))
+  let orders = 0
+  const { queue } = RunCache.prototype
+  t.mock.method(RunCache.prototype, "queue", function (this: RunCache, ...args: Parameters<typeof queue>) {
+    orders += 1
+    return queue.apply(this, args)
+  })
+  let arePending = true
+  const all = Promise.all(Array.from({ length: 30 }, () => runs.preview(request(1, a)))).finally(() => (arePending = false))
+  for (let before = orders; arePending; before = orders) {
+    await turn()
+    assert.ok(orders - before <= 1, `${orders - before} previews put the queue in order in one turn`)
+  }
+  assert.deepEqual([...new Set((await all).map(({ position }) => position))], [1])
+  assert.equal(orders, 30)
 })
 
 test("smaller runs do not overtake the largest run of the person who is next", async () => {

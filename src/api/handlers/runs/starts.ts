@@ -120,7 +120,11 @@ async function findEarlierStart(context: StartContext): Promise<RunRow | undefin
   return idempotency && context.services.runs.findByIdempotencyKey(context.caller.userId, idempotency)
 }
 
-async function preview(context: OperationContext<"previewRun">): Promise<HandlerResult<"previewRun">> {
+function preview(context: OperationContext<"previewRun">): Promise<HandlerResult<"previewRun">> {
+  return context.server.previews.run(context.caller.userId, () => predictStart(context))
+}
+
+async function predictStart(context: OperationContext<"previewRun">): Promise<HandlerResult<"previewRun">> {
   const { services } = context
   const request = await toStartRequest(context, "project:preview")
   const { refusal, placement, position, waitsFor } = await services.runs.preview(request).catch((error: unknown) => {
