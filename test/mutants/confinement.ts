@@ -297,6 +297,11 @@ export const confinement = [
     ],
     ["any call of the kernel is open to runs", at("hostConfig", "`seccomp=${seccomp}`"), '"seccomp=unconfined"'],
   ]),
+  ...faults(
+    "src/engine/docker/host/shell.ts",
+    ["src/engine/docker/host/shell.test.ts"],
+    [["a warning of a tool stands in the middle of its output", at("Shell.#receive", "code === 0 ? out.text :"), ""]],
+  ),
   ...faults("src/engine/docker/containers/container-options.ts", calls, [
     ["runs may make every call that the engine allows", at("hostConfig", ", `seccomp=${seccomp}`]"), "]"],
   ]),

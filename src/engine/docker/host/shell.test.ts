@@ -24,6 +24,13 @@ test("a result contains the exit code and the output, errors included", async ()
   assert.equal((await shell.run(["no-such-program"])).code, 127)
 })
 
+test("warnings are no part of the output of a program that succeeds", async () => {
+  const shell = new Shell()
+  const save = "printf 'a line'; echo warning >&2; sleep 0.1; printf ' of rules'"
+  assert.deepEqual(await shell.run(["sh", "-c", save]), { code: 0, output: "a line of rules" })
+  assert.deepEqual(await shell.run(["sh", "-c", `${save}; exit 1`]), { code: 1, output: "a line of ruleswarning\n" })
+})
+
 test("concurrent programs each return their own result", async () => {
   const shell = new Shell()
   const output = await Promise.all(Array.from({ length: 20 }, (_, n) => shell.run(["echo", String(n)])))

@@ -6,7 +6,10 @@ import { childEnvironment } from "./child-environment.ts"
 /** The exit code and the output of a program. */
 export interface CommandResult {
   code: number
-  /** Standard output and standard error. */
+  /**
+   * Standard output, followed by standard error if the program failed. A warning could otherwise
+   * stand in the middle of a line.
+   */
   output: string
 }
 
@@ -32,7 +35,7 @@ export class Shell {
   readonly #mark = randomBytes(16).toString("hex")
   readonly #timeoutMs: number
   #child: ChildProcess | undefined
-  #printed = ""
+  #printed = { stdout: "", stderr: "" }
   #timeout: NodeJS.Timeout | undefined
 
   constructor({ timeoutMs = defaultTimeoutMs }: { timeoutMs?: number } = {}) {
@@ -51,10 +54,10 @@ export class Shell {
   }
 
   #lineOf(words: readonly string[], input: string): string {
-    const command = `${words.map(quoted).join(" ")} 2>&1`
+    const command = words.map(quoted).join(" ")
     const withInput =
       input === "" ? `${command} </dev/null` : `${command} <<'${this.#mark}'\n${input}${input.endsWith("\n") ? "" : "\n"}${this.#mark}`
-    return `${withInput}\nprintf '\\n${this.#mark} %s\\n' $?\n`
+    return `${withInput}\nprintf '\\n${this.#mark} %s\\n' $?\nprintf '\\n${this.#mark} \\n' >&2\n`
   }
 
   #next(): void {
@@ -62,18 +65,20 @@ export class Shell {
     if (!command) return void setKeepAlive(this.#child, false)
     this.#child ??= this.#start()
     setKeepAlive(this.#child, true)
-    this.#printed = ""
+    this.#printed = { stdout: "", stderr: "" }
     this.#timeout = setTimeout(() => this.#killHung(), this.#timeoutMs)
     this.#child.stdin?.write(command.line)
   }
 
   /** Uses a process group of its own, since a terminal's signals are meant for the server only. */
   #start(): ChildProcess {
-    const child = spawn("/bin/sh", [], { stdio: ["pipe", "pipe", "ignore"], env: childEnvironment, cwd: "/", detached: true })
-    child.stdout?.setEncoding("utf8").on("data", (text: string) => {
-      // A process that outlives a killed shell may still write.
-      if (this.#child === child) this.#receive(text)
-    })
+    const child = spawn("/bin/sh", [], { stdio: ["pipe", "pipe", "pipe"], env: childEnvironment, cwd: "/", detached: true })
+    for (const name of ["stdout", "stderr"] as const) {
+      child[name]?.setEncoding("utf8").on("data", (text: string) => {
+        // A process that outlives a killed shell may still write.
+        if (this.#child === child) this.#receive(name, text)
+      })
+    }
     child.stdin?.on("error", () => {})
     const gone = (error: Error) => {
       if (this.#child === child) this.#restart(error)
@@ -83,13 +88,20 @@ export class Shell {
     return child
   }
 
-  #receive(text: string): void {
-    this.#printed += text
-    const at = this.#printed.lastIndexOf(`\n${this.#mark} `)
-    if (at < 0 || !this.#printed.endsWith("\n")) return
-    const code = Number(this.#printed.slice(at + this.#mark.length + 2))
-    this.#shift()?.resolve({ code, output: this.#printed.slice(0, at) })
+  #receive(name: "stdout" | "stderr", text: string): void {
+    this.#printed[name] += text
+    const [out, error] = [this.#untilMark("stdout"), this.#untilMark("stderr")]
+    if (!out || !error) return
+    const code = Number(out.rest)
+    this.#shift()?.resolve({ code, output: code === 0 ? out.text : out.text + error.text })
     this.#next()
+  }
+
+  #untilMark(name: "stdout" | "stderr"): { text: string; rest: string } | undefined {
+    const printed = this.#printed[name]
+    const at = printed.lastIndexOf(`\n${this.#mark} `)
+    if (at < 0 || !printed.endsWith("\n")) return undefined
+    return { text: printed.slice(0, at), rest: printed.slice(at + this.#mark.length + 2) }
   }
 
   #shift(): QueuedCommand | undefined {
@@ -117,7 +129,7 @@ function quoted(word: string): string {
 
 /** Sets whether the shell keeps this process alive. */
 function setKeepAlive(child: ChildProcess | undefined, keepAlive: boolean): void {
-  const ends = [child, child?.stdin, child?.stdout] as (Partial<Record<"ref" | "unref", () => void>> | null | undefined)[]
+  const ends = [child, child?.stdin, child?.stdout, child?.stderr] as (Partial<Record<"ref" | "unref", () => void>> | null | undefined)[]
   for (const each of ends) each?.[keepAlive ? "ref" : "unref"]?.()
 }
 
