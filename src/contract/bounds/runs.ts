@@ -47,7 +47,7 @@ export const runBounds = {
     value: 256 * 1024 * 1024,
     unit: "bytes",
     per: "person",
-    beyond: "403 `forbidden`; shorter texts are always accepted",
+    beyond: "403 `forbidden` for longer texts than 4 KiB; shorter texts than before are always accepted",
   },
   queuedMs: {
     what: "Time in the queue",
