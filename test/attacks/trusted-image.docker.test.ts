@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { execFileSync } from "node:child_process"
 import { test } from "node:test"
 import { startRegistry } from "../fixtures/docker/registry.ts"
+import { eventually } from "../fixtures/eventually.ts"
 import { startTestServer } from "../test-server.ts"
 
 test("another image under the tag of a trusted one never gets the home of a person who starts it", async (t) => {
@@ -17,11 +18,12 @@ test("another image under the tag of a trusted one never gets the home of a pers
   /** The code of the reason: there is no program in the image. */
   const start = async () => {
     const { ID } = await bob.client.startRun({ body: { ProjectID }, headers: { prefer: "respond-async" } })
-    for (;;) {
-      const run = await bob.client.readRun({ query: { ID } })
-      if (run.State === "failed" || run.State === "ended") return { code: run.Reason?.code, msg: run.Reason?.msg, home: run.Home }
-      await new Promise((resolve) => setTimeout(resolve, 100))
-    }
+    let run = await bob.client.readRun({ query: { ID } })
+    await eventually("the start has failed", async () => {
+      run = await bob.client.readRun({ query: { ID } })
+      return run.State === "failed" || run.State === "ended"
+    })
+    return { code: run.Reason?.code, msg: run.Reason?.msg, home: run.Home }
   }
   const isTrusted = async () => (await server.admin.readImage({ query: { ID: ImageID } })).IsTrusted
   const first = await start()
