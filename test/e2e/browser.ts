@@ -27,13 +27,14 @@ export async function freshContext(browser: Browser, options: BrowserContextOpti
   // JupyterLab and a second browser share the machine.
   context.setDefaultTimeout(60_000)
   // Chromium drops what it loads when a network of the machine comes or goes, as those of Docker do
-  // in other tests, and a page without its scripts stays empty.
+  // in other tests, and a page without its first script stays empty.
   context.on("requestfailed", (request) => {
     if (request.resourceType() !== "script" || request.failure()?.errorText !== "net::ERR_NETWORK_CHANGED") return
-    void request
-      .frame()
-      .page()
-      .reload()
+    const page = request.frame().page()
+    void page
+      .locator("#root:empty")
+      .count()
+      .then(async (empty) => void (empty > 0 && (await page.reload())))
       .catch(() => {})
   })
   return context

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { after, before, test } from "node:test"
-import type { Browser, Page } from "playwright-core"
+import type { Browser, Page, Route } from "playwright-core"
 import { basicAuth, type Client, createClient } from "#client"
 import { type ServerProcess, startServerProcess } from "../server-process.ts"
 import { freshContext, openBrowser, signIn } from "./browser.ts"
@@ -110,4 +110,23 @@ test("a right that is withdrawn while a person looks closes the page, and a form
   await looking.bringToFront()
   await looking.getByRole("link", { name: "Show the list" }).waitFor()
   assert.equal(await looking.getByRole("heading", { name: "On loan" }).count(), 0)
+})
+
+test("a part that cannot be loaded ahead leaves a form alone, and a page that is gone comes by loading anew", options, async () => {
+  const context = await freshContext(browser)
+  context.setDefaultTimeout(60_000)
+  const asked = Promise.withResolvers<Route>()
+  await context.route("**/command-palette*.js", (route) => asked.resolve(route), { times: 1 })
+  await context.route("**/projects-page*.js", (route) => route.fulfill({ status: 404 }), { times: 1 })
+  const page = await context.newPage()
+  await page.goto(`${server.baseUrl}/ui/datasets/new`)
+  await signIn(page, server.password)
+  await page.getByLabel("Name", { exact: true }).fill("Undisturbed")
+  const failed = page.waitForEvent("requestfailed")
+  await (await asked.promise).abort("connectionrefused")
+  await failed
+  await page.getByRole("button", { name: "Create" }).click()
+  await page.getByRole("heading", { name: "Undisturbed", level: 1, exact: true }).waitFor()
+  await page.getByRole("navigation").getByRole("link", { name: "Projects" }).click()
+  await page.getByRole("heading", { name: "Projects", level: 1, exact: true }).waitFor()
 })

@@ -1,24 +1,25 @@
 import { Dialog as BaseDialog } from "@base-ui/react/dialog"
 import { Outlet, useRouterState } from "@tanstack/react-router"
-import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from "react"
+import { Suspense, useEffect, useState, useSyncExternalStore } from "react"
 import { connection } from "../api/connection.ts"
 import { IconButton } from "../components/button.tsx"
+import { lazyComponent } from "../components/lazy-component.ts"
 import { texts } from "../text/index.ts"
 import { useLiveUpdates } from "./live-updates.ts"
 import { Navigation } from "./navigation.tsx"
 import { useShortcuts } from "./shortcuts.ts"
 
-const loadPalette = () => import("./command-palette.tsx")
-const CommandPalette = lazy(() => loadPalette().then(({ CommandPalette: component }) => ({ default: component })))
-/** Loads when it is first needed. */
-const ExpiredDialog = lazy(() => import("./expired-dialog.tsx").then(({ ExpiredDialog: component }) => ({ default: component })))
+const CommandPalette = lazyComponent(() => import("./command-palette.tsx"), "CommandPalette")
+const ExpiredDialog = lazyComponent(() => import("./expired-dialog.tsx"), "ExpiredDialog")
 
 /** The frame of every page of a signed-in person. */
 export function Layout() {
   useLiveUpdates()
   useEffect(() => {
     // Keys that are typed right after the shortcut must reach it.
-    void loadPalette()
+    void CommandPalette.preload?.()
+    // It must open over a form although a newer build came meanwhile.
+    void ExpiredDialog.preload?.()
   }, [])
   const [isPaletteOpen, setPaletteOpen] = useState(false)
   useShortcuts(() => setPaletteOpen(true))

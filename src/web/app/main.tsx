@@ -9,7 +9,6 @@ import { QueryClientProvider } from "@tanstack/react-query"
 import { RouterProvider } from "@tanstack/react-router"
 import { StrictMode } from "react"
 import { createRoot } from "react-dom/client"
-import { connection } from "../api/connection.ts"
 import { installation } from "../api/installation.ts"
 import { apiQuery, queryClient } from "../api/queries.ts"
 import { Toasts } from "../components/toast.tsx"
@@ -17,11 +16,6 @@ import { router } from "./router.tsx"
 import { applyTheme } from "./theme.ts"
 
 applyTheme()
-// A file of an earlier build is gone once there is a newer one. While the server is away, what was
-// typed matters more.
-addEventListener("vite:preloadError", () => {
-  if (!connection.get().isUnreachable) location.reload()
-})
 
 // The page carries the answer to the first question.
 if (installation.signedIn) queryClient.setQueryData(apiQuery("whoami").queryKey, installation.signedIn.person)

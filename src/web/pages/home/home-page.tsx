@@ -1,7 +1,8 @@
 import { useQuery } from "@tanstack/react-query"
-import { lazy, Suspense } from "react"
+import { Suspense } from "react"
 import { apiQuery } from "../../api/queries.ts"
 import { Loaded } from "../../components/feedback.tsx"
+import { lazyComponent } from "../../components/lazy-component.ts"
 import { PageHeader } from "../../components/page.tsx"
 import { texts } from "../../text/index.ts"
 import { EndedRuns } from "./ended-runs.tsx"
@@ -9,7 +10,7 @@ import { RecentFileList } from "./recent-files.tsx"
 import { RunningRuns } from "./running-runs.tsx"
 import { StartableProjects } from "./startable-projects.tsx"
 
-const AdminSummary = lazy(() => import("../health/admin-summary.tsx").then((module) => ({ default: module.AdminSummary })))
+const AdminSummary = lazyComponent(() => import("../health/admin-summary.tsx"), "AdminSummary")
 
 export function HomePage() {
   const person = useQuery(apiQuery("whoami"))

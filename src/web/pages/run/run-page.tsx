@@ -1,11 +1,12 @@
 import { useQuery } from "@tanstack/react-query"
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router"
-import { lazy, Suspense } from "react"
+import { Suspense } from "react"
 import { isLive, type RunningProject } from "#contract"
 import { apiQuery, pollWhileQueued } from "../../api/queries.ts"
 import { projectName, projectOf } from "../../api/run-names.ts"
 import { ButtonLink } from "../../app/button-link.tsx"
 import { Note, Skeleton } from "../../components/feedback.tsx"
+import { lazyComponent } from "../../components/lazy-component.ts"
 import { PageHeader, Section, Tabs } from "../../components/page.tsx"
 import { texts } from "../../text/index.ts"
 import { projectTypes } from "../../text/project-types.ts"
@@ -21,10 +22,10 @@ import { StartSteps } from "./start-progress.tsx"
 import { StateBadge } from "./state-badge.tsx"
 
 /** Plots load only where some are shown: history and failed starts have none. */
-const RunPlots = lazy(() => import("./plots/run-plots.tsx").then(({ RunPlots: component }) => ({ default: component })))
+const RunPlots = lazyComponent(() => import("./plots/run-plots.tsx"), "RunPlots")
 
 /** A terminal's code loads when one is opened. */
-const RunTerminals = lazy(() => import("./terminal/run-terminals.tsx").then(({ RunTerminals: component }) => ({ default: component })))
+const RunTerminals = lazyComponent(() => import("./terminal/run-terminals.tsx"), "RunTerminals")
 
 export function RunPage() {
   const { id } = useParams({ from: "/shell/runs/$id" })

@@ -1,10 +1,11 @@
 import { useQuery } from "@tanstack/react-query"
-import { lazy, Suspense, useEffect, useState } from "react"
+import { Suspense, useEffect, useState } from "react"
 import { download, type FileEntry, readFirstBytes } from "../../../api/files-client.ts"
 import { formatBytes } from "../../../api/formats.ts"
 import { Button } from "../../../components/button.tsx"
 import { safeDisplayName } from "../../../components/display-name.ts"
 import { Loaded, Skeleton } from "../../../components/feedback.tsx"
+import { lazyComponent } from "../../../components/lazy-component.ts"
 import { LongText } from "../../../components/long-text/long-text.tsx"
 import { Markdown } from "../../../components/markdown/markdown.tsx"
 import { Dialog } from "../../../components/overlays.tsx"
@@ -51,7 +52,7 @@ function kindOf(name: string): Kind {
 }
 
 /** Loads when somebody looks at such a table. */
-const ParquetPreview = lazy(() => import("./parquet-preview.tsx").then(({ ParquetPreview: component }) => ({ default: component })))
+const ParquetPreview = lazyComponent(() => import("./parquet-preview.tsx"), "ParquetPreview")
 
 /** Shows the beginning of a file. Nothing in it can run in this page. */
 export function Preview({ path, entry, onClose }: { path: string; entry: FileEntry; onClose: () => void }) {
