@@ -59,12 +59,13 @@ export class ObjectLimits {
   }
 
   /**
-   * Throws `Failure` (403) when the owner has no room for one more object. Administrators may
-   * give people more than their limit.
+   * Throws `Failure` (403) when the owner has no room for one more object, or for its long texts of
+   * `textBytes`. Administrators may give people more than their limit.
    */
-  async checkRoom(tx: LimitReads, caller: Caller, ownerId: number, { isRestored = false } = {}): Promise<void> {
+  async checkRoom(tx: LimitReads, caller: Caller, ownerId: number, { isRestored = false, textBytes = 0 } = {}): Promise<void> {
     if (caller.isAdmin) return
     if (!this.#spendReserved(ownerId)) this.#reserve(ownerId, await this.#count(tx, ownerId, isRestored))
+    await this.checkTextRoom(tx, caller, ownerId, { was: 0, now: textBytes })
   }
 
   /**

@@ -27,8 +27,7 @@ export async function copyProject(
     const stored = await tx.projects.get(projectId)
     await authorizeWithGrants(tx, caller, "project:copy", { resource: stored && projectResource(stored), what: "project" })
     const from = stored as ProjectRow
-    await objectLimits.checkRoom(tx, caller, caller.userId)
-    await objectLimits.checkTextRoom(tx, caller, caller.userId, { was: 0, now: longTextBytes(tables.projects, from) })
+    await objectLimits.checkRoom(tx, caller, caller.userId, { textBytes: longTextBytes(tables.projects, from) })
     const writtenBy = await writerAfterTransfer(tx, from, caller.userId)
     const to = await tx.projects.insert({ ...from, writtenBy, userId: caller.userId, groupId: 0, isPublic: false, isTrusted: false })
     await tx.projects.setLinks(to.id, await tx.projects.links([projectId]))

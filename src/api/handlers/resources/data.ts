@@ -97,8 +97,7 @@ async function createData(context: OperationContext<"createData">): Promise<Hand
   }
   const row = await services.store
     .change(async (tx) => {
-      await context.server.objectLimits.checkRoom(tx, caller, owner.id)
-      await context.server.objectLimits.checkTextRoom(tx, caller, owner.id, { was: 0, now: longTextBytes(tables.datasets, fields) })
+      await context.server.objectLimits.checkRoom(tx, caller, owner.id, { textBytes: longTextBytes(tables.datasets, fields) })
       await checkDatasetOverlap(tx, fields)
       const made = await tx.data.insert(fields)
       await services.events.changed(tx, context.actor, { verb: "created", resource: { type: "data", id: made.id } })

@@ -87,8 +87,7 @@ async function createImage(context: OperationContext<"createImage">): Promise<Ha
     const owner = await resolveOwner(tx, context.caller, values.UserName)
     authorize(context.caller, "image:create", { resource: newResource("image", owner.id), what: "image" })
     const fields = { ...fieldsFromBody(tables.images, values), userId: owner.id, writtenBy: context.caller.userId }
-    await context.server.objectLimits.checkRoom(tx, context.caller, owner.id)
-    await context.server.objectLimits.checkTextRoom(tx, context.caller, owner.id, { was: 0, now: longTextBytes(tables.images, fields) })
+    await context.server.objectLimits.checkRoom(tx, context.caller, owner.id, { textBytes: longTextBytes(tables.images, fields) })
     const made = await tx.images.insert(fields)
     if (made.keepPresent) tx.afterCommit(() => services.images.recheckKept())
     await services.events.changed(tx, context.actor, { verb: "created", resource: { type: "image", id: made.id } })

@@ -79,8 +79,7 @@ async function createProject(context: OperationContext<"createProject">): Promis
     const imageId = await resolveImage(tx, caller, { given: values, stored: undefined })
     const given = fieldsFromBody(tables.projects, values)
     const fields = { ...given, userId: owner.id, groupId: group.id, imageId, writtenBy: caller.userId }
-    await context.server.objectLimits.checkRoom(tx, caller, owner.id)
-    await context.server.objectLimits.checkTextRoom(tx, caller, owner.id, { was: 0, now: longTextBytes(tables.projects, fields) })
+    await context.server.objectLimits.checkRoom(tx, caller, owner.id, { textBytes: longTextBytes(tables.projects, fields) })
     const links = await checkDatasetLinks(tx, caller, { project: fields, stored: [], wanted: values.TrainData })
     const made = await tx.projects.insert(fields)
     await renewTrustedDigestOfProject(tx, { now: made })
