@@ -76,6 +76,27 @@ export const webdav = [
     [["each upload asks for the members of its owner's groups", "this.#questions.get(account) ??", ""]],
   ),
   ...faults(
+    "src/files/storage/ledger.ts",
+    ["src/files/storage/copies-of-small-files.integration.test.ts"],
+    [["each file of a copy may take more than it counts", at("StorageLedger.maxSizeOf", "blockBytes"), "0"]],
+  ),
+  ...faults(
+    "src/files/tree/local-file-tree.ts",
+    ["src/files/storage/copies-of-small-files.integration.test.ts"],
+    [
+      [
+        "copies of a project's code count only the bytes of its files",
+        at("LocalFileTree.#copy", "this.#storage.maxSizeOf(copied)"),
+        "copied.bytes",
+      ],
+    ],
+  ),
+  ...faults(
+    "src/files/storage/reservation.ts",
+    ["src/files/storage/reservation.test.ts"],
+    [["empty files use up the disk's inodes unseen", at("pacedDiskCheck", " && calls < diskCheckCalls"), ""]],
+  ),
+  ...faults(
     "src/runs/storage/storage-enforcer.ts",
     ["src/runs/storage/storage-enforcer.test.ts"],
     [["all members of a group are counted at once", "this.#counting.size >= maxFirstCounts", "false"]],

@@ -91,7 +91,7 @@ async function createIfMissing(request: DavRequest): Promise<boolean> {
     await checkLocks(request, [])
     return false
   }
-  const bytes = request.context.storage.maxSizeOf({ entries: 1, bytes: 0 })
+  const bytes = request.context.storage.leastSize
   using room = await request.context.storage.reserve(account, location.parent, { bytes })
   await checkLocks(request, [{ names: request.names, changesParent: true, isDeep: false }])
   await request.assertWritable()

@@ -127,7 +127,7 @@ async function startUpload(request: DavRequest, account: string | undefined): Pr
   const { parent, name, stats } = stack.use(await prepareUpload(request))
   // An empty file needs space, too.
   const length = lengthOf(request)
-  const bytes = Math.max(length ?? 0, storage.maxSizeOf({ entries: 1, bytes: 0 }))
+  const bytes = Math.max(length ?? 0, storage.leastSize)
   const room = stack.use(await storage.reserve(account, parent, { bytes, name, isOpenEnded: length === undefined }))
   const resources = stack.move()
   return { parent, mode: modeOf(stats), room, [Symbol.dispose]: () => resources.dispose() }

@@ -52,6 +52,9 @@ interface WriteSize {
  */
 const smallUploadsFraction = 100
 
+/** Of ext4 and XFS, unless somebody chose another. */
+const blockBytes = 4_096
+
 const uncounted = {
   counted: undefined,
   written: 0,
@@ -213,9 +216,14 @@ export class StorageLedger implements AsyncDisposable {
     return nlink > 1 && !isDirectory ? 0 : Math.max(blocks * 512, this.#settings.minEntryBytes)
   }
 
-  /** Upper bound for entries with that many bytes. */
+  /** The size that an empty file counts. */
+  get leastSize(): number {
+    return this.#settings.minEntryBytes
+  }
+
+  /** Upper bound for entries with that many bytes: the last block of each may be nearly empty. */
   maxSizeOf({ entries, bytes }: { entries: number; bytes: number }): number {
-    return bytes + entries * this.#settings.minEntryBytes
+    return bytes + entries * Math.max(blockBytes, this.#settings.minEntryBytes)
   }
 
   /**

@@ -149,19 +149,22 @@ export class Reservation implements Disposable {
   }
 }
 
-/** Free disk space is checked again after so many bytes. */
+/** Free disk space is checked again after so many bytes, or so many calls: files use up inodes. */
 const diskCheckBytes = 16 * 2 ** 20
+const diskCheckCalls = 500
 
 /**
  * Called with the bytes of each write, it checks the disk now and then: uploads that fit when they
  * began can fill it together.
  */
 export function pacedDiskCheck(assertDisk: DiskCheck): DiskCheck {
-  let unchecked = 0
+  let [unchecked, calls] = [0, 0]
   return (location, bytes) => {
     unchecked += bytes
-    if (unchecked < diskCheckBytes) return
+    calls += 1
+    if (unchecked < diskCheckBytes && calls < diskCheckCalls) return
     unchecked = 0
+    calls = 0
     assertDisk(location, 0)
   }
 }

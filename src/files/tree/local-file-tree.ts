@@ -109,11 +109,11 @@ export class LocalFileTree {
       await using staged = await this.#staging.createDirectoryEntry(parent)
       using room = await this.#storage.reserve(operation.account, parent, { bytes: 0 })
       const entry = { parent: above, name: source.at(-1) ?? "" }
-      const copied = await copyToStaging(operation, { entry, staged, room, options: { ...options, signal } })
+      const copied = await copyToStaging(operation, { entry, staged, room, storage: this.#storage, options: { ...options, signal } })
       if (!(await staged.parent.lstat(staged.name))?.isDirectory()) throw notDirectory(from)
       if (replace) await this.#replace(target, { parent, name }, staged)
       else if (!(await renameUnlessTaken(staged, { parent, name }))) return null
-      room.commit(copied.bytes)
+      room.commit(this.#storage.maxSizeOf(copied))
       return copied
     } catch (error) {
       if (!options.signal?.aborted && (error as Error).name === "TimeoutError") throw tooLong(from, maxMs)
@@ -200,18 +200,21 @@ interface StagedCopy {
   entry: Entry
   staged: Entry
   room: Reservation
+  storage: StorageLedger
   options: TreeOperationOptions
 }
 
-async function copyToStaging(operation: Copy, { entry, staged, room, options }: StagedCopy): Promise<CopyTotals> {
+async function copyToStaging(operation: Copy, { entry, staged, room, storage, options }: StagedCopy): Promise<CopyTotals> {
   const { limits, from } = operation
   const { onProgress, signal } = options
   const bounds = { ...limits, ...(signal ? { signal } : {}) }
   if (!(await entry.parent.lstat(entry.name))?.isDirectory()) throw notDirectory(from)
   const total = await measureTree(entry, bounds)
-  room.extend(total.bytes, staged.parent)
+  room.extend(storage.maxSizeOf(total), staged.parent)
   onProgress?.({ done: { entries: 0, bytes: 0 }, total })
-  const copied = await copyEntry(entry, staged, { ...bounds, onProgress: (done) => onProgress?.({ done, total }) })
+  const checkDisk = storage.pacedDiskCheck()
+  const onCopied = (what: CopyTotals) => checkDisk(staged.parent, storage.maxSizeOf(what))
+  const copied = await copyEntry(entry, staged, { ...bounds, onCopied, onProgress: (done) => onProgress?.({ done, total }) })
   onProgress?.({ done: copied, total })
   return copied
 }

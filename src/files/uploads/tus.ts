@@ -25,7 +25,7 @@ export async function createUpload(request: DavRequest): Promise<void> {
   const account = await request.storageAccount()
   using location = await prepareUpload(request)
   using stack = new DisposableStack()
-  const bytes = Math.max(length, storage.maxSizeOf({ entries: 1, bytes: 0 }))
+  const bytes = Math.max(length, storage.leastSize)
   const room = stack.use(await storage.reserve(account, location.parent, { bytes }))
   const id = await uploads.create(request.userId, { path: request.path, length, account, metadata }, { parent: location.parent, room })
   stack.move()
