@@ -97,6 +97,7 @@ test("a run is shared with a person and taken back on its page", { timeout: 60_0
   const dialog = page.getByRole("dialog")
   await dialog.getByLabel("User name").fill("kim")
   await dialog.getByRole("button", { name: "Share", exact: true }).click()
+  await dialog.getByRole("button", { name: "Take back: kim" }).waitFor()
   await dialog.getByText("see and open it").last().waitFor()
   assert.equal((await kim.client.readRun({ query: { ID } })).ID, ID)
   await dialog.getByRole("button", { name: "Take back: kim" }).click()

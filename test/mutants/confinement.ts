@@ -234,6 +234,11 @@ export const confinement = [
     ["the rules are set again by each observation", at("FirewallChains.#ensure", "if (this.#matches(lines, rules)) return false"), ""],
     ["the rules remain after the last run", at("FirewallChains.remove", "if (chains.length === 0) return"), "return"],
   ]),
+  ...faults(
+    "src/main/health/health-server.ts",
+    ["src/main/health/health-server.test.ts"],
+    [["idle connections keep probes out", at("startHealthServer", "connections.watch(server)"), ""]],
+  ),
   ...faults("src/main/engine.ts", rights, [
     ["a server that may not confine runs starts", at("confine", "await engine.prepare().catch("), "await Promise.resolve().catch("],
   ]),

@@ -1,6 +1,6 @@
 import type { Server } from "node:http"
 import { type Readiness, readinessAnswer } from "#contract"
-import { http } from "#http"
+import { ConnectionLimiter, http, TrustedProxies } from "#http"
 import { listenHosts } from "../addresses.ts"
 
 export interface HealthServerOptions {
@@ -8,6 +8,10 @@ export interface HealthServerOptions {
   port: number
   readiness: () => Promise<Readiness["checks"]>
 }
+
+/** An address that makes many connections loses its oldest ones, and no probe waits. */
+const maxConnections = { maxAnonymous: 100, maxAuthenticated: 0, maxPerAddress: 20, maxPerPerson: 0 }
+const timeouts = { requestTimeout: 10_000, headersTimeout: 5_000, connectionsCheckingInterval: 1_000 }
 
 /** Answers `/healthz` and `/readyz` for a process without the API. */
 export async function startHealthServer({ host, port, readiness }: HealthServerOptions): Promise<AsyncDisposable> {
@@ -17,8 +21,9 @@ export async function startHealthServer({ host, port, readiness }: HealthServerO
     const body = readinessAnswer(await readiness())
     return { status: body.ok ? 200 : 503, body }
   }
+  const connections = new ConnectionLimiter({ ...maxConnections, proxies: new TrustedProxies([]) })
   const servers = listenHosts(host).map(() => {
-    const server = http.createServer((request, response) => {
+    const server = http.createServer(timeouts, (request, response) => {
       request.resume()
       answer(request.url).then(
         ({ status, body }) =>
@@ -26,8 +31,7 @@ export async function startHealthServer({ host, port, readiness }: HealthServerO
         () => response.destroy(),
       )
     })
-    server.maxConnections = 100
-    server.requestTimeout = 10_000
+    connections.watch(server)
     return server
   })
   await Promise.all(listenHosts(host).map((each, i) => listen(servers[i] as Server, each, port)))
