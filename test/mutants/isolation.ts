@@ -272,6 +272,20 @@ export const isolation = [
     ],
   ),
   ...faults(
+    "src/engine/kubernetes/images/image-description.ts",
+    ["src/engine/kubernetes/images/registry-client.test.ts"],
+    [
+      ["a node reads names of an image in another case than Quayside", at("fields", "!checkField && inAnyCase.test(name)"), "false"],
+      [
+        "a node merges names of an image of which Quayside reads the last",
+        at("check", "countNames(body) !== countMembers(value)"),
+        "false",
+      ],
+      ["layers of an image have sizes below zero", at("byteCount", " && (value as number) >= 0"), ""],
+      ["an index of images is read as one image", at("checkManifest", "manifests && (config || layers)"), "false"],
+    ],
+  ),
+  ...faults(
     "src/engine/docker/images/image-path-resolver.ts",
     ["src/engine/docker/images/image-path-resolver.test.ts"],
     [["paths of images use any amount of memory", at("ImagePathResolver.#forgetOldest", " && bytes <= maxBytes"), ""]],

@@ -3,36 +3,13 @@ import { bounds, defaultRegistry, formatOciReference, type OciReference } from "
 import { deadline, isLoopbackAddress } from "#kit"
 import { EngineError, type ImageInfo, type RegistryCredentials } from "../../engine.ts"
 import { assertImageSize } from "../../image-policy.ts"
+import { checkImageConfig, checkManifest, type Descriptor, type ImageConfig, type Manifest, unusableImage } from "./image-description.ts"
 
 const { imageAnswerBytes, imageAnswerValues, imageConfigBytes, imagePorts, imageVolumes } = bounds.containers
 const timeoutMs = 30_000
 const maxRedirects = 3
 const indexTypes = ["application/vnd.oci.image.index.v1+json", "application/vnd.docker.distribution.manifest.list.v2+json"]
 const manifestTypes = ["application/vnd.oci.image.manifest.v1+json", "application/vnd.docker.distribution.manifest.v2+json"]
-
-interface Descriptor {
-  digest: string
-  size: number
-  platform?: { architecture?: string; os?: string }
-}
-interface Manifest {
-  mediaType?: string
-  manifests?: Descriptor[]
-  config?: Descriptor
-  layers?: Descriptor[]
-}
-interface ImageConfig {
-  architecture?: string
-  config?: {
-    User?: string
-    Entrypoint?: string[] | null
-    Cmd?: string[] | null
-    WorkingDir?: string
-    Env?: string[] | null
-    ExposedPorts?: object | null
-    Volumes?: object | null
-  }
-}
 
 export interface DescribeOptions {
   credentials: RegistryCredentials | undefined
@@ -56,9 +33,9 @@ export async function describeImage(reference: OciReference, options: DescribeOp
   try {
     const top = await session.manifest(reference.digest || reference.tag)
     const own = top.value.manifests ? await session.manifest(platformOf(top.value.manifests, reference, options.architectures)) : top
-    const { config, layers = [] } = own.value
+    const { config, layers } = own.value
     if (!config) throw new EngineError("image_unavailable", `${session.name} is not an image that runs as a container`)
-    const size = layers.reduce((sum, layer) => sum + (layer.size || 0), 0)
+    const size = (layers ?? []).reduce((sum, layer) => sum + (layer.size ?? 0), 0)
     assertImageSize(size, options.maxBytes)
     return toImageInfo(await session.config(config), { digest: top.digest, size })
   } catch (error) {
@@ -88,20 +65,20 @@ function platformOf(all: readonly Descriptor[], reference: OciReference, archite
   throw new EngineError("wrong_architecture", msg)
 }
 
-function toImageInfo({ architecture = "", config = {} }: ImageConfig, { digest, size }: { digest: string; size: number }): ImageInfo {
+function toImageInfo({ architecture, config: given }: ImageConfig, { digest, size }: { digest: string; size: number }): ImageInfo {
+  const config = given ?? {}
   const ports = Object.keys(config.ExposedPorts ?? {})
   const volumes = Object.keys(config.Volumes ?? {})
-  const unusable = (why: string) => new EngineError("image_unavailable", `The image cannot be used: ${why}`)
-  if (ports.length > imagePorts.value) throw unusable(`it exposes ${ports.length} ports; the limit is ${imagePorts.value}`)
-  if (volumes.length > imageVolumes.value) throw unusable(`it declares ${volumes.length} volumes; the limit is ${imageVolumes.value}`)
+  if (ports.length > imagePorts.value) throw unusableImage(`it exposes ${ports.length} ports; the limit is ${imagePorts.value}`)
+  if (volumes.length > imageVolumes.value) throw unusableImage(`it declares ${volumes.length} volumes; the limit is ${imageVolumes.value}`)
   const bytes = Buffer.byteLength(JSON.stringify(config))
   if (bytes > imageConfigBytes.value)
-    throw unusable(`its configuration, labels included, has ${bytes} bytes; the limit is ${imageConfigBytes.value}`)
+    throw unusableImage(`its configuration, labels included, has ${bytes} bytes; the limit is ${imageConfigBytes.value}`)
   return {
     digest,
     registryDigest: digest,
     size,
-    architecture,
+    architecture: architecture ?? "",
     user: config.User ?? "",
     entryPoint: config.Entrypoint ?? [],
     command: config.Cmd ?? [],
@@ -133,14 +110,18 @@ class RegistrySession {
     const body = await this.#get(`manifests/${name}`, [...indexTypes, ...manifestTypes].join(", "))
     const digest = `sha256:${createHash("sha256").update(body).digest("hex")}`
     if (name.startsWith("sha256:") && digest !== name) throw this.#failed("it does not match its digest")
-    return { value: this.#parse<Manifest>(body), digest }
+    const value = this.#parse(body)
+    checkManifest(value, body)
+    return { value, digest }
   }
 
   async config({ digest }: Descriptor): Promise<ImageConfig> {
     const body = await this.#get(`blobs/${digest}`, "*/*")
     if (`sha256:${createHash("sha256").update(body).digest("hex")}` !== digest)
       throw this.#failed("its configuration does not match its digest")
-    return this.#parse<ImageConfig>(body)
+    const value = this.#parse(body)
+    checkImageConfig(value, body)
+    return value
   }
 
   /** A million of empty objects would take a third of a second, in which nobody else is served. */
