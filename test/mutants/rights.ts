@@ -62,6 +62,17 @@ export const rights = [
     ],
   ),
   ...faults(
+    "src/api/handlers/runs/starts.ts",
+    ["test/access/waiting-starts.test.ts"],
+    [
+      [
+        "a start that waits outlasts its credential",
+        at("respond", "isSettled ? await refreshCaller(context) : context.caller"),
+        "context.caller",
+      ],
+    ],
+  ),
+  ...faults(
     "src/api/operation.ts",
     ["test/api/stale-rights.test.ts"],
     [

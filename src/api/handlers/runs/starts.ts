@@ -9,6 +9,7 @@ import type { ProjectRow, RunPlan, RunRow } from "#store"
 import type { HandlerResult, Handlers, OperationContext, Services } from "../../context.ts"
 import { etagOf } from "../../http/etag.ts"
 import { omitUndefined } from "../../omit-undefined.ts"
+import { refreshCaller } from "../../refresh-caller.ts"
 import { toRunResponses } from "../../responses/runs.ts"
 import { toMiB, toRunMemoryMiB } from "../../units.ts"
 import { changeOf } from "../../with-change.ts"
@@ -109,9 +110,11 @@ async function startAndRespond(context: StartContext, { warning, ...request }: R
 /** Waits until the run is ready or over, unless the caller asked for a response at once. */
 async function respond(context: StartContext, run: RunRow): Promise<RunningProject> {
   const { services } = context
-  const row = prefersAsync(context) ? run : await services.runs.waitUntilSettled(run.id, { signal: context.signal })
+  const isSettled = !prefersAsync(context)
+  const row = isSettled ? await services.runs.waitUntilSettled(run.id, { signal: context.signal }) : run
+  const caller = isSettled ? await refreshCaller(context) : context.caller
   context.setHeader("etag", etagOf(row))
-  return toStartResponse(services, context.caller, row)
+  return toStartResponse(services, caller, row)
 }
 
 /** The run that an earlier request with the same idempotency key started, if there is one. */
