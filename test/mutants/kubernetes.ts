@@ -56,7 +56,10 @@ export const kubernetes = [
   ...faults(
     "src/engine/kubernetes/pods/pod-manifest.ts",
     ["src/engine/kubernetes/pods/pod-manifest.test.ts"],
-    [["a cluster replaces variables in commands", at("literal", 'word.replaceAll("$", () => "$$")'), "word"]],
+    [
+      ["a cluster replaces variables in commands", at("literal", 'word.replaceAll("$", () => "$$")'), "word"],
+      ["an image runs on a node with other processors", at("nodeSelection", "architecture !== undefined && "), "false && "],
+    ],
   ),
   ...faults(
     "src/engine/kubernetes/pods/image-volumes.ts",
@@ -107,13 +110,17 @@ export const kubernetes = [
   ...faults(
     "src/engine/kubernetes/images/cluster-images.ts",
     ["src/engine/kubernetes/images/cluster-images.test.ts"],
-    [["a pulled image counts as loaded by hand", at("loadedImages", 'digest === ""'), "true"]],
+    [
+      ["a pulled image counts as loaded by hand", at("loadedImages", 'digest === ""'), "true"],
+      ["a node chooses another image of an index", at("ClusterImages.find", "digest: info.digest"), "digest: info.registryDigest"],
+      ["an image is chosen for processors of nodes that take no runs", at("architecturesOf", "isSelected(node) && "), ""],
+    ],
   ),
   ...faults(
     "src/engine/kubernetes/pods/run-starter.ts",
     ["src/engine/kubernetes/pods/run-starter.test.ts"],
     [
-      ["all pods of a run exist while it waits for room", at("RunStarter.#create", "await this.#untilAllFit(request, signal)"), ""],
+      ["all pods of a run exist while it waits for room", at("RunStarter.#create", "await this.#untilAllFit(request, image, signal)"), ""],
       [
         "a run waits for ever for more room than its cluster has",
         at("RunStarter.#untilAllFit", " ?? neverRoomForAllError(spec, request, nodes)"),

@@ -111,6 +111,30 @@ suite("what a run on a cluster can reach", () => {
     await rig.engine.stop(key, { graceMs: 0 })
   })
 
+  test("of an index, the node runs the image that was judged, not one that it takes for its own", async () => {
+    const busybox = await ensureBusyboxImage()
+    const name = "quayside-test/hidden:latest"
+    execFileSync("docker", ["build", "--quiet", "--tag", name, "-"], { input: `FROM ${busybox}\nVOLUME /hidden\n` })
+    await rig.registry.push(name, "test/index:hidden")
+    await rig.registry.push(busybox, "test/index:judged")
+    const manifests = `http://${rig.registry.host}/v2/test/index/manifests`
+    const headers = { accept: "application/vnd.oci.image.manifest.v1+json, application/vnd.docker.distribution.manifest.v2+json" }
+    const described = async (tag: string, architecture: string) => {
+      const response = await fetch(`${manifests}/${tag}`, { headers })
+      const digest = response.headers.get("docker-content-digest")
+      const mediaType = response.headers.get("content-type")
+      return { mediaType, digest, size: (await response.arrayBuffer()).byteLength, platform: { architecture, os: "linux" } }
+    }
+    const [own, alias] = process.arch === "arm64" ? ["arm64", "aarch64"] : ["amd64", "x86_64"]
+    const entries = [await described("hidden", alias), await described("judged", own)]
+    const mediaType = "application/vnd.oci.image.index.v1+json"
+    const body = JSON.stringify({ schemaVersion: 2, mediaType, manifests: entries })
+    const { status } = await fetch(`${manifests}/both`, { method: "PUT", headers: { "content-type": mediaType }, body })
+    assert.equal(status, 201)
+    const output = await outputOf("grep -c ' /hidden ' /proc/mounts; echo done", { image: `${rig.registry.host}/test/index:both` })
+    assert.equal(output, "0\ndone")
+  })
+
   test("runs reach neither each other nor the cluster's and the node's own services", async () => {
     const server = await started("exec httpd -f -p 8080 -h /www")
     assert.equal((await fetchWhenListening(rig.engine, server)).status, 200)

@@ -103,7 +103,8 @@ class KubernetesEngine implements Engine {
       clock,
     })
     const nodes = (signal?: AbortSignal) => this.#listNodes(signal)
-    this.#images = new ClusterImages({ nodes, registries: options.registries, maxBytes: options.maxImageBytes })
+    const { registries, maxImageBytes: maxBytes, pods: { nodeSelector } = {} } = options
+    this.#images = new ClusterImages({ nodes, registries, maxBytes, nodeSelector })
     this.#stats = new NodeStats({ client, nodes, skipsTlsVerification: options.kubeletTls === "off", logger })
     this.#events = new PodEventFeed(client, clock)
     this.#starter = new RunStarter({
@@ -113,7 +114,7 @@ class KubernetesEngine implements Engine {
       images: this.#images,
       locks: new MountLocks({ filesRoot, uid, gid }),
       context: { options, uid, gid },
-      capacity: (signal) => this.capacity(signal),
+      capacity: (signal, architecture) => this.#capacity(signal, architecture),
       remove: (key, { graceMs, signal }) => this.#remove(key, graceMs, signal),
       clock,
       logger,
@@ -154,8 +155,15 @@ class KubernetesEngine implements Engine {
     if (found.status?.phase === "Lost") throw new EngineError("engine_error", `The volume of the claim ${volume} is lost`)
   }
 
-  async capacity(signal?: AbortSignal): Promise<NodeCapacity[]> {
-    return (await this.#listNodes(signal)).flatMap((node) => nodeCapacity(node, this.#options))
+  capacity(signal?: AbortSignal): Promise<NodeCapacity[]> {
+    return this.#capacity(signal)
+  }
+
+  /** Of the nodes with that kind of processor; undefined: of all. */
+  async #capacity(signal?: AbortSignal, architecture?: string): Promise<NodeCapacity[]> {
+    const nodes = await this.#listNodes(signal)
+    const usable = architecture === undefined ? nodes : nodes.filter(({ status }) => status?.nodeInfo?.architecture === architecture)
+    return usable.flatMap((node) => nodeCapacity(node, this.#options))
   }
 
   async #listNodes(signal?: AbortSignal): Promise<V1Node[]> {

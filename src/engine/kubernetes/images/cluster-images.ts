@@ -6,6 +6,7 @@ import type { ImageOfSpec } from "../../expected-digest.ts"
 import { changedImage, checkExpectedDigest } from "../../expected-digest.ts"
 import { parseReference } from "../../image-policy.ts"
 import { RegistryAllowlist } from "../../registry-allowlist.ts"
+import { architectureLabel } from "../pods/names.ts"
 import { describeImage } from "./registry-client.ts"
 
 export interface FoundImage {
@@ -14,29 +15,36 @@ export interface FoundImage {
   reference: string
   /** The registry that the node asks; undefined for an image that only nodes have. */
   host: string | undefined
+  /** The kind of processor that a node needs for it; undefined if any node may try. */
+  architecture?: string | undefined
 }
 
 interface ClusterImagesOptions {
   nodes: (signal?: AbortSignal) => Promise<readonly V1Node[]>
   registries: RegistryAllowlist | undefined
   maxBytes: number | undefined
+  /** Labels of the nodes that take runs. Default: all nodes do. */
+  nodeSelector?: Readonly<Record<string, string>> | undefined
 }
 
 /**
  * Images as the cluster can run them. Its nodes fetch and remove them by themselves, so Quayside
  * only asks the registry what an image is, with the person's credentials each time, and names it to
- * the nodes by its digest. An image without a registry, which somebody loaded onto the nodes, is
- * accepted with `allowLocal`; of it no more is known than its name.
+ * the nodes by the digest of its manifest: of an index, they might choose another. An image without
+ * a registry, which somebody loaded onto the nodes, is accepted with `allowLocal`; of it no more is
+ * known than its name.
  */
 export class ClusterImages {
   readonly #nodes: ClusterImagesOptions["nodes"]
   readonly #registries: RegistryAllowlist
   readonly #maxBytes: number
+  readonly #nodeSelector: Readonly<Record<string, string>>
 
-  constructor({ nodes, registries, maxBytes = 0 }: ClusterImagesOptions) {
+  constructor({ nodes, registries, maxBytes = 0, nodeSelector = {} }: ClusterImagesOptions) {
     this.#nodes = nodes
     this.#registries = registries ?? new RegistryAllowlist()
     this.#maxBytes = maxBytes
+    this.#nodeSelector = nodeSelector
   }
 
   async find(image: string, policy: ImagePolicy, signal?: AbortSignal): Promise<FoundImage> {
@@ -52,16 +60,15 @@ export class ClusterImages {
       return { info: loaded, reference: name, host: undefined }
     }
     await this.#registries.check(reference)
-    const architectures = [...new Set(nodes.flatMap((node) => node.status?.nodeInfo?.architecture ?? []))]
-    const info = await describeImage(reference, {
+    const { info, chosenFor } = await describeImage(reference, {
       credentials: policy.credentials,
-      architectures: architectures.length > 0 ? architectures : ["amd64"],
+      architectures: architecturesOf(nodes, this.#nodeSelector),
       maxBytes: this.#maxBytes,
       checkRedirect: (host) => this.#registries.checkRedirect(reference, host),
       signal,
     })
     const exact = formatOciReference({ ...reference, tag: "", digest: info.digest })
-    return { info, reference: exact, host: reference.host }
+    return { info, reference: exact, host: reference.host, architecture: chosenFor }
   }
 
   /** Like `find`, or the image that an earlier run had, whatever its name refers to now. */
@@ -69,7 +76,9 @@ export class ClusterImages {
     const { image, imageDigest, registryDigest, imagePolicy } = spec
     if (imageDigest === undefined || !registryDigest) {
       const found = await this.find(image, imagePolicy, signal)
-      if (found.info.digest !== "") checkExpectedDigest(spec, found.info.digest)
+      const { digest, registryDigest: ofIndex } = found.info
+      // Pods of earlier versions named the index.
+      if (digest !== "" && imageDigest !== ofIndex) checkExpectedDigest(spec, digest)
       return found
     }
     const exact = formatOciReference({ ...parseReference(image), tag: "", digest: registryDigest })
@@ -78,6 +87,17 @@ export class ClusterImages {
       throw isGone ? changedImage(image, { detail: error.detail, cause: error }) : error
     })
   }
+}
+
+/** The kinds of processor of the nodes that take runs, that of most nodes first. */
+function architecturesOf(nodes: readonly V1Node[], selector: Readonly<Record<string, string>>): string[] {
+  const isSelected = ({ metadata }: V1Node) => Object.entries(selector).every(([name, value]) => metadata?.labels?.[name] === value)
+  const selected = nodes.filter((node) => isSelected(node) && !node.spec?.unschedulable)
+  const named = (selected.length > 0 ? selected : nodes).flatMap((node) => node.status?.nodeInfo?.architecture ?? [])
+  const byCount = [...Map.groupBy(named, (name) => name)].sort(([, a], [, b]) => b.length - a.length).map(([name]) => name)
+  const required = selector[architectureLabel]
+  if (required !== undefined) return [required]
+  return byCount.length > 0 ? byCount : ["amd64"]
 }
 
 /** The images of each node that came from no registry, by their names. */

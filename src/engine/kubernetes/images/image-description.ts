@@ -3,7 +3,7 @@ import { EngineError } from "../../engine.ts"
 export interface Descriptor {
   digest: string
   size?: number | null
-  platform?: { architecture?: string | null; os?: string | null } | null
+  platform?: { architecture?: string | null; os?: string | null; variant?: string | null } | null
 }
 export interface Manifest {
   mediaType?: string | null
@@ -82,7 +82,7 @@ function assertType(isRight: boolean, name: string): void {
   if (!isRight) throw unusableImage(`${name} has a value of the wrong type`)
 }
 
-const platform = fields({ architecture: text, os: text })
+const platform = fields({ architecture: text, os: text, variant: text })
 const descriptor = fields({ digest: text, size: byteCount, platform })
 const manifest = fields({ mediaType: text, manifests: list(descriptor), config: descriptor, layers: list(descriptor) })
 const runtime = fields({

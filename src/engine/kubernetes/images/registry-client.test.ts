@@ -96,8 +96,8 @@ test("a description with nulls, and with names of its own that differ only by ca
   const { put, describe } = await serveDescriptions(t)
   const labels = { a: "1", A: 'with "b": 2, and \\', "c\\": "" }
   const config = put(JSON.stringify({ config: { Volumes: { "/a": {}, "/A": {} }, Entrypoint: null, Env: ["A=1"], Labels: labels } }))
-  const info = await describe(put(JSON.stringify({ config: { digest: config }, layers: [{ size: 10 }], annotations: labels })))
+  const { info } = await describe(put(JSON.stringify({ config: { digest: config }, layers: [{ size: 10 }], annotations: labels })))
   assert.deepEqual([info.volumes, info.entryPoint, info.variables, info.size], [["/a", "/A"], [], ["A"], 10])
-  const empty = await describe(put(JSON.stringify({ config: { digest: put('{"config":null}') }, layers: null, manifests: null })))
+  const { info: empty } = await describe(put(JSON.stringify({ config: { digest: put('{"config":null}') }, layers: null, manifests: null })))
   assert.deepEqual([empty.volumes, empty.size], [[], 0])
 })

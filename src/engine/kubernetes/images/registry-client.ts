@@ -22,22 +22,30 @@ export interface DescribeOptions {
   signal?: AbortSignal | undefined
 }
 
+export interface DescribedImage {
+  info: ImageInfo
+  /** The kind of processor for which it was chosen from an index of several images. */
+  chosenFor: string | undefined
+}
+
 /**
- * Describes an image by its manifest and configuration, without its layers. The digest is that of
- * the reference, be it an image or an index of several. Rejects with an `EngineError`.
- * Source: the OCI distribution specification 1.1.
+ * Describes an image by its manifest and configuration, without its layers. `digest` is that of the
+ * manifest, `registryDigest` that of the reference, which may be an index of several images.
+ * Rejects with an `EngineError`. Source: the OCI distribution specification 1.1.
  */
-export async function describeImage(reference: OciReference, options: DescribeOptions): Promise<ImageInfo> {
+export async function describeImage(reference: OciReference, options: DescribeOptions): Promise<DescribedImage> {
   using late = deadline(timeoutMs, "The registry", options.signal)
   const session = new RegistrySession(reference, options, late)
   try {
     const top = await session.manifest(reference.digest || reference.tag)
-    const own = top.value.manifests ? await session.manifest(platformOf(top.value.manifests, reference, options.architectures)) : top
+    const chosen = top.value.manifests ? chooseManifest(top.value.manifests, reference, options.architectures) : undefined
+    const own = chosen ? await session.manifest(chosen.digest) : top
     const { config, layers } = own.value
     if (!config) throw new EngineError("image_unavailable", `${session.name} is not an image that runs as a container`)
     const size = (layers ?? []).reduce((sum, layer) => sum + (layer.size ?? 0), 0)
     assertImageSize(size, options.maxBytes)
-    return toImageInfo(await session.config(config), { digest: top.digest, size })
+    const info = toImageInfo(await session.config(config), { digest: own.digest, registryDigest: top.digest, size })
+    return { info, chosenFor: chosen?.architecture }
   } catch (error) {
     options.signal?.throwIfAborted()
     if (error instanceof EngineError) throw error
@@ -54,18 +62,29 @@ function describeCause(error: unknown): string {
     .join(": ")
 }
 
-function platformOf(all: readonly Descriptor[], reference: OciReference, architectures: readonly string[]): string {
+/** Of several variants the first is for most processors: `v6` before `v7`, none before `v2`. */
+function chooseManifest(
+  all: readonly Descriptor[],
+  reference: OciReference,
+  architectures: readonly string[],
+): { digest: string; architecture: string } {
   const usable = all.filter(({ platform }) => (platform?.os ?? "linux") === "linux")
   for (const architecture of architectures) {
-    const found = usable.find(({ platform }) => platform?.architecture === architecture)
-    if (found) return found.digest
+    const variantOf = ({ platform }: Descriptor) => platform?.variant ?? ""
+    const [found] = usable
+      .filter(({ platform }) => platform?.architecture === architecture)
+      .sort((a, b) => variantOf(a).localeCompare(variantOf(b)))
+    if (found) return { digest: found.digest, architecture }
   }
   const there = [...new Set(usable.map(({ platform }) => platform?.architecture ?? "unknown"))].join(", ")
   const msg = `The registry ${reference.host} has the image ${formatOciReference(reference)} for ${there} only; the cluster has ${architectures.join(", ")}`
   throw new EngineError("wrong_architecture", msg)
 }
 
-function toImageInfo({ architecture, config: given }: ImageConfig, { digest, size }: { digest: string; size: number }): ImageInfo {
+function toImageInfo(
+  { architecture, config: given }: ImageConfig,
+  known: Pick<ImageInfo, "digest" | "registryDigest" | "size">,
+): ImageInfo {
   const config = given ?? {}
   const ports = Object.keys(config.ExposedPorts ?? {})
   const volumes = Object.keys(config.Volumes ?? {})
@@ -75,9 +94,7 @@ function toImageInfo({ architecture, config: given }: ImageConfig, { digest, siz
   if (bytes > imageConfigBytes.value)
     throw unusableImage(`its configuration, labels included, has ${bytes} bytes; the limit is ${imageConfigBytes.value}`)
   return {
-    digest,
-    registryDigest: digest,
-    size,
+    ...known,
     architecture: architecture ?? "",
     user: config.User ?? "",
     entryPoint: config.Entrypoint ?? [],

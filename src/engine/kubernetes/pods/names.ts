@@ -14,6 +14,8 @@ const specAnnotation = "quayside.io/spec"
 export const containerName = "main"
 /** Holds a pod back until all that it needs is there. */
 export const schedulingGate = "quayside.io/start"
+/** Each node's kind of processor. */
+export const architectureLabel = "kubernetes.io/arch"
 /** For everybody without a group's setting. */
 export const defaultInternetLabelValue = "common"
 

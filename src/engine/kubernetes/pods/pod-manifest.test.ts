@@ -51,3 +51,14 @@ test("a command arrives as it was written, whatever dollars it has", () => {
       command,
     )
 })
+
+test("an image for one kind of processor gets a node of that kind, besides what the settings select", () => {
+  const selectorOf = (architecture: string | undefined, nodeSelector?: Record<string, string>) => {
+    const options = { instance: "test", filesRoot: "/files", volume: "files", uid: 1000, pods: { ...(nodeSelector && { nodeSelector }) } }
+    const parts = { rank: 0, image: "tiny", isPreloaded: false, internet: "common", hasCredentials: false, volumes: [] }
+    return podManifest({ options, uid: 1000, gid: 1000 }, { ...parts, spec: specOf({ image: "tiny" }), architecture }).spec?.nodeSelector
+  }
+  assert.equal(selectorOf(undefined), undefined)
+  assert.deepEqual(selectorOf(undefined, { pool: "runs" }), { pool: "runs" })
+  assert.deepEqual(selectorOf("arm64", { pool: "runs" }), { pool: "runs", "kubernetes.io/arch": "arm64" })
+})

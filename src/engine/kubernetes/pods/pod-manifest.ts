@@ -5,7 +5,17 @@ import { accountFiles } from "../../containers/account-files.ts"
 import { homeDirectory, memoryDirectories } from "../../containers/run-directories.ts"
 import type { RunSpec } from "../../engine.ts"
 import type { KubernetesOptions } from "../kubernetes-options.ts"
-import { containerName, keyLabels, podLabels, podName, rankHostName, runName, schedulingGate, specAnnotations } from "./names.ts"
+import {
+  architectureLabel,
+  containerName,
+  keyLabels,
+  podLabels,
+  podName,
+  rankHostName,
+  runName,
+  schedulingGate,
+  specAnnotations,
+} from "./names.ts"
 
 const { memoryFiles } = bounds.containers
 
@@ -27,6 +37,8 @@ export interface PodManifestOptions {
   /** The label value of the internet setting. */
   internet: string
   hasCredentials: boolean
+  /** The kind of processor that its node needs; undefined: any. */
+  architecture?: string | undefined
   /** Normalized paths of `imageVolumes`. */
   volumes: readonly string[]
 }
@@ -61,7 +73,7 @@ export function podManifest(context: ManifestContext, pod: PodManifestOptions): 
     containers: [containerManifest(pod, options, volumes.mounts)],
     volumes: volumes.volumes,
     ...(pullSecrets.length > 0 && { imagePullSecrets: pullSecrets.map((name) => ({ name })) }),
-    ...(pods.nodeSelector && { nodeSelector: { ...pods.nodeSelector } }),
+    ...nodeSelection(pod, options),
     ...(pods.tolerations && { tolerations: pods.tolerations.map((each) => ({ ...each })) }),
     ...(pods.priorityClass && { priorityClassName: pods.priorityClass }),
     ...(pods.runtimeClass && { runtimeClassName: pods.runtimeClass }),
@@ -79,6 +91,11 @@ export function podManifest(context: ManifestContext, pod: PodManifestOptions): 
     },
     spec: podSpec,
   }
+}
+
+function nodeSelection({ architecture }: PodManifestOptions, { pods }: KubernetesOptions): Pick<V1PodSpec, "nodeSelector"> {
+  const nodeSelector = { ...pods?.nodeSelector, ...(architecture !== undefined && { [architectureLabel]: architecture }) }
+  return Object.keys(nodeSelector).length > 0 ? { nodeSelector } : {}
 }
 
 function containerManifest(

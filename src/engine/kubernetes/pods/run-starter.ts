@@ -52,7 +52,8 @@ interface StarterParts {
   images: ClusterImages
   locks: MountLocks
   context: ManifestContext
-  capacity: (signal: AbortSignal) => Promise<NodeCapacity[]>
+  /** Of the nodes with that kind of processor; undefined: of all. */
+  capacity: (signal: AbortSignal, architecture: string | undefined) => Promise<NodeCapacity[]>
   remove: PodRemover
   clock?: Clock | undefined
   logger?: Logger | undefined
@@ -122,14 +123,14 @@ export class RunStarter {
     const { report, resolveSpec } = request
     report({ state: "pulling", progress: null })
     const image = await this.#parts.images.findForRun(request.spec, signal)
-    if (request.spec.nodes > 1 && !this.#hasQueue) await this.#untilAllFit(request, signal)
+    if (request.spec.nodes > 1 && !this.#hasQueue) await this.#untilAllFit(request, image, signal)
     const { spec, judgedAt } = await this.#resolveAndPrepare(request, image, signal)
     const created = await this.#createPods(spec, image, signal)
     onLocked(spec.mounts.map(({ source }) => source))
     await this.#parts.locks.lock(spec.mounts, spec.user)
     using events = await this.#parts.events.follow(created, signal)
     await this.#openGates(created, createCall(spec, signal))
-    const started = await this.#untilStarted({ spec, report, events }, signal)
+    const started = await this.#untilStarted({ spec, report, events, image }, signal)
     if (this.#clock.now() - judgedAt > judgedForMs) await assertStillAllowed(spec, image, resolveSpec)
     return resultOf(started, image)
   }
@@ -163,7 +164,8 @@ export class RunStarter {
     const hasCredentials = image.host !== undefined && spec.imagePolicy.credentials !== undefined
     const internet = internetLabelValue(context.options, spec.internetOf)
     const volumes = imageVolumes(spec, image.info)
-    const common = { spec, image: image.reference, isPreloaded: image.host === undefined, internet, hasCredentials, volumes }
+    const { reference, architecture, host } = image
+    const common = { spec, image: reference, isPreloaded: host === undefined, architecture, internet, hasCredentials, volumes }
     const pods: NewPod[] = []
     for (let rank = 0; rank < spec.nodes; rank += 1) {
       const body = podManifest(context, { ...common, rank })
@@ -211,13 +213,17 @@ export class RunStarter {
    * Waits until all pods of a run on several nodes would find room at once. Until then none of them
    * exists: many starts may wait, and for long.
    */
-  async #untilAllFit({ spec, report }: Pick<StartRequest, "spec" | "report">, signal: AbortSignal): Promise<void> {
+  async #untilAllFit(
+    { spec, report }: Pick<StartRequest, "spec" | "report">,
+    { architecture }: FoundImage,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { client, context, capacity } = this.#parts
     const { gpuResource = "nvidia.com/gpu" } = context.options
     const request = resourceRequestOf(spec, context.options)
     const began = this.#clock.now()
     for (;;) {
-      const nodes = await capacity(signal)
+      const nodes = await capacity(signal, architecture)
       const never = neverSchedulableError(spec, nodes, "") ?? neverRoomForAllError(spec, request, nodes)
       if (never) throw never
       const fitting = await countFittingPods(client, { spec, request, nodes, gpuResource }, signal)
@@ -253,7 +259,7 @@ export class RunStarter {
 
   /** Resolves once every program has started, which is before it answers, and even if it ended. */
   async #untilStarted(
-    { spec, report, events }: { spec: RunSpec; report: StartRequest["report"]; events: PodEvents },
+    { spec, report, events, image }: { spec: RunSpec; report: StartRequest["report"]; events: PodEvents; image: FoundImage },
     signal: AbortSignal,
   ): Promise<V1Pod[]> {
     const { pods, capacity } = this.#parts
@@ -286,7 +292,8 @@ export class RunStarter {
         }
         return next.started
       }
-      const never = next.problem === undefined ? undefined : neverSchedulableError(spec, await capacity(signal), next.problem)
+      const never =
+        next.problem === undefined ? undefined : neverSchedulableError(spec, await capacity(signal, image.architecture), next.problem)
       if (never) throw never
       unschedulable = next.problem
       reportProgress()
